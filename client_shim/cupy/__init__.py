@@ -1,0 +1,68 @@
+"""The CuPy look-alike: `import cupy` gives this package under `cupool run`.
+
+Folders and files are named as CuPy names them. Modules are filled when they are imported (other
+libraries do `from cupy import *`); names that are not supported yet raise when they are used.
+"""
+
+from __future__ import annotations
+
+import sys as _sys
+from typing import Any
+
+from cupool.client_shim.cupy import _unsupported, cuda
+from cupool.client_shim.cupy._core import (  # order matters: the array class comes first
+    _reduction,
+    _ufuncs,
+    calls,
+    core,
+    products,
+    routines_indexing,
+    views,
+)
+from cupool.client_shim.cupy._core._kernel import ufunc
+from cupool.client_shim.cupy._core.core import ndarray
+from cupool.client_shim.cupy._binary import *  # noqa: F403
+from cupool.client_shim.cupy._creation import *  # noqa: F403
+from cupool.client_shim.cupy._indexing import *  # noqa: F403
+from cupool.client_shim.cupy._io import *  # noqa: F403
+from cupool.client_shim.cupy._logic import *  # noqa: F403
+from cupool.client_shim.cupy._manipulation import *  # noqa: F403
+from cupool.client_shim.cupy._math import *  # noqa: F403
+from cupool.client_shim.cupy._misc import *  # noqa: F403
+from cupool.client_shim.cupy._padding import *  # noqa: F403
+from cupool.client_shim.cupy._sorting import *  # noqa: F403
+from cupool.client_shim.cupy._statistics import *  # noqa: F403
+from cupool.client_shim.cupy import exceptions, fft, lib, linalg, random  # isort: skip
+
+__version__ = "14.2.0"
+"""Of the CuPy that is mimicked."""
+
+globals().update(_ufuncs.ALL)
+is_available = cuda.is_available
+
+
+def get_default_memory_pool() -> Any:
+    """Return the session's memory pool on the current device."""
+    return cuda.memory._default_pool
+
+
+def get_default_pinned_memory_pool() -> Any:
+    """Return the pool of pinned host memory, which is always empty."""
+    return cuda.memory._default_pinned_pool
+
+
+def get_array_module(*args: Any) -> Any:
+    """Return `cupy` if any argument is a device array, else `numpy`."""
+    if any(isinstance(a, ndarray) for a in args):
+        return _sys.modules[__name__]
+    import numpy
+
+    return numpy
+
+
+for _name in ("cublas", "polynomial", "testing", "typing"):
+    globals()[_name] = _unsupported.module(f"cupy.{_name}")
+for _name in ("polynomial.polynomial", "polynomial.polyutils"):
+    _unsupported.module(f"cupy.{_name}")
+_unsupported.fill(globals(), "cupy")
+__all__ = [name for name in globals() if not name.startswith("_")]

@@ -1,0 +1,1 @@
+"""The array class, the ufunc class, and how they speak to the session. Open `core.py` first."""

@@ -1,0 +1,188 @@
+"""Where data leaves or enters the device through an array: `get`, `set`, `item`, printing, pickling.
+
+Everything here that returns a value waits for the device.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from cupool.errors import OperationNotSupported
+
+
+def fetch(array: Any, destination: Any = None) -> Any:
+    """Wait for the data; return a new host array in the array's own order."""
+    from cupool.client_shim.cupy._core import core
+
+    handle = core.handle_of(array)
+    return handle.session.fetch(handle, destination)
+
+
+class Conversions:
+    """Part of `cupy.ndarray`: between device and host."""
+
+    __slots__ = ()
+    shape: Any
+    dtype: Any
+
+    def get(
+        self, stream: Any = None, order: str = "C", out: Any = None, blocking: bool = True
+    ) -> Any:
+        """Copy to the host.
+
+        Args:
+            stream: accepted; what was queued before is waited for in any case.
+            order: "C", "F" or "A" layout of the result.
+            out: NumPy array of the same shape and dtype to fill, C or F contiguous.
+            blocking: accepted; the data is there on return.
+
+        Returns:
+            a NumPy array (`out` if given).
+
+        Raises:
+            TypeError, ValueError: `out` does not fit.
+            the error of an operation that this array came from.
+        """
+        if out is None:
+            host = fetch(self)
+            char = (order or "C").upper()
+            if char == "C":
+                return np.ascontiguousarray(host).reshape(self.shape)
+            if char == "F":
+                return np.asfortranarray(host).reshape(self.shape)
+            if char not in ("A", "K"):
+                raise ValueError(f"unsupported order: {order}")
+            return host
+        if not isinstance(out, np.ndarray):
+            raise TypeError("Only numpy.ndarray can be obtained fromcupy.ndarray")
+        if out.dtype != self.dtype:
+            raise TypeError(f"{out.dtype} array cannot be obtained from {self.dtype} array")
+        if out.shape != self.shape:
+            raise ValueError(
+                f"Shape mismatch. Expected shape: {self.shape}, actual shape: {out.shape}"
+            )
+        if not (out.flags.c_contiguous or out.flags.f_contiguous):
+            raise RuntimeError("`out` cannot be specified when copying to non-contiguous ndarray")
+        host = fetch(self, out)
+        if host is not out:
+            out[...] = host
+        return out
+
+    def set(self, arr: Any, stream: Any = None) -> None:
+        """Copy from a NumPy array of the same shape and dtype.
+
+        Raises:
+            TypeError: not a NumPy array, or another dtype.
+            ValueError: another shape.
+        """
+        from cupool.client_shim.cupy._core import core
+
+        if not isinstance(arr, np.ndarray):
+            raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
+        if self.dtype != arr.dtype:
+            raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
+        if self.shape != arr.shape:
+            raise ValueError(
+                f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}"
+            )
+        if not (arr.flags.c_contiguous or arr.flags.f_contiguous):
+            arr = np.ascontiguousarray(arr)
+        handle = core.handle_of(self)  # type: ignore[arg-type]
+        handle.session.upload("write", (handle.ref,), arr, None)
+
+    def item(self, *args: Any) -> Any:
+        """Return one element as a Python scalar."""
+        return self.get().item(*args)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python scalars."""
+        return self.get().tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """Return the bytes of the elements in an order."""
+        return bytes(self.get().tobytes(order))
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Write to a file of this machine, as `numpy.ndarray.tofile`."""
+        self.get().tofile(fid, sep, format)
+
+    def dump(self, file: Any) -> None:
+        """Pickle into a file of this machine."""
+        if isinstance(file, str):
+            with open(file, "wb") as opened:
+                pickle.dump(self, opened)
+        else:
+            pickle.dump(self, file)
+
+    def dumps(self) -> bytes:
+        """Pickle into bytes."""
+        return pickle.dumps(self)
+
+    def __reduce__(self) -> Any:
+        from cupool.client_shim import cupy
+
+        return cupy.array, (self.get(order="A"),)
+
+    def __copy__(self) -> Any:
+        return self.copy()  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        from cupool.client_shim.cupy._core import core
+        from cupool.client_shim.cupy.cuda.device import Device
+
+        with Device(core.session_of(self).ordinal):  # type: ignore[arg-type]
+            return self.copy()  # type: ignore[attr-defined]
+
+    def __bool__(self) -> bool:
+        return bool(self.get())
+
+    def __int__(self) -> int:
+        return int(self.get())
+
+    def __float__(self) -> float:
+        return float(self.get())
+
+    def __complex__(self) -> complex:
+        return complex(self.get())
+
+    def __index__(self) -> int:
+        return self.get().__index__()  # type: ignore[no-any-return]
+
+    def __bytes__(self) -> bytes:
+        return bytes(self.get())
+
+    def __oct__(self) -> str:
+        return oct(int(self))
+
+    def __hex__(self) -> str:
+        return hex(int(self))
+
+    def __repr__(self) -> str:
+        return repr(self.get())
+
+    def __str__(self) -> str:
+        return str(self.get())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.get(), spec)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        raise OperationNotSupported(
+            "cupy.ndarray.__cuda_array_interface__ is not supported by cupool yet",
+            remedy="a pointer of a remote GPU means nothing to local libraries; use cupy.asnumpy",
+        )
+
+    def __dlpack__(self, **options: Any) -> Any:
+        raise OperationNotSupported(
+            "cupy.ndarray.__dlpack__ is not supported by cupool yet",
+            remedy="a pointer of a remote GPU means nothing to local libraries; use cupy.asnumpy",
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        from cupool.client_shim.cupy._core import core
+
+        return (2, core.session_of(self).ordinal)  # type: ignore[arg-type]  # 2 = kDLCUDA

@@ -1,0 +1,68 @@
+"""Which dtypes exist on the device, and NumPy-to-CuPy rules about them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+DType: TypeAlias = "np.dtype[Any]"
+
+NUMERIC_CHARS = frozenset("?bBhHiIlLqQefdFD")
+_ALLOWED_KINDS = frozenset("biufcmMV")
+
+
+def get_dtype(spec: Any) -> DType:
+    """Return the native dtype of a specification (`None` = float64, as NumPy).
+
+    Raises:
+        TypeError: not a dtype.
+        ValueError: a dtype that CuPy does not have.
+    """
+    dtype = spec if isinstance(spec, np.dtype) else np.dtype(spec)
+    if dtype.char in NUMERIC_CHARS and dtype.isnative:
+        return dtype
+    return check_supported(dtype)
+
+
+def check_supported(dtype: DType) -> DType:
+    """Return the dtype in native byte order, or raise ValueError as CuPy does.
+
+    CuPy has bool, integers, float16/32/64, complex64/128; structured and datetime types only
+    as far as storage goes.
+    """
+    if not dtype.isnative:
+        dtype = dtype.newbyteorder("=")
+    if dtype.char in NUMERIC_CHARS:
+        return dtype
+    if dtype.kind not in _ALLOWED_KINDS or dtype.hasobject or dtype.char in "gG":
+        raise ValueError(f"Unsupported dtype {dtype}")
+    return dtype
+
+
+def accumulator(dtype: DType) -> DType:
+    """Return what sums and products of small integers are computed in (as NumPy)."""
+    if dtype.kind in "bi" and dtype.itemsize < 8:
+        return np.dtype(np.int64)
+    if dtype.kind == "u" and dtype.itemsize < 8:
+        return np.dtype(np.uint64)
+    return dtype
+
+
+def to_inexact(dtype: DType) -> DType:
+    """Return float64 for bool and integers, else the dtype itself."""
+    return np.dtype(np.float64) if dtype.kind in "biu" else dtype
+
+
+def real_of(dtype: DType) -> DType:
+    """Return the real dtype of a complex one (complex64 -> float32), else the dtype itself."""
+    if dtype.kind == "c":
+        return np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
+    return dtype
+
+
+def complex_of(dtype: DType) -> DType:
+    """Return the complex dtype of a floating one; complex128 for integers."""
+    if dtype.kind == "c":
+        return dtype
+    return np.dtype(np.complex64 if dtype.char in "ef" else np.complex128)

@@ -1,0 +1,339 @@
+"""`cupy.ufunc`: result types from NumPy's own promotion, shapes by broadcasting, one record each.
+
+A queued call on two arrays of equal shape costs a few microseconds: it looks its dtypes up in a
+cache and appends one record.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cupool.client_shim import session as _session
+from cupool.client_shim import shadow as _shadow
+from cupool.client_shim.cupy._core import calls, core
+from cupool.client_shim.cupy._core._dtype import NUMERIC_CHARS, get_dtype
+from cupool.client_shim.handles import Handle
+from cupool.proto import values
+from cupool.proto.operations.api import listing
+
+_ndarray = core.ndarray
+_current = _session.current
+_new = core._new
+_make = _shadow.make
+_WEAK = (bool, int, float, complex)
+_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
+
+
+def _broadcast_error(shapes: list[tuple[int, ...]]) -> ValueError:
+    text = " ".join(str(s) for s in shapes)
+    return ValueError(f"operands could not be broadcast together with shapes {text}")
+
+
+def broadcast_shapes(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the common shape, or raise ValueError with CuPy's words."""
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise _broadcast_error(shapes) from None
+
+
+class ufunc:
+    """An element-wise function with broadcasting.
+
+    Attributes:
+        name: CuPy's internal name, e.g. "cupy_add".
+        nin, nout, nargs: numbers of inputs, outputs, both.
+
+    See https://docs.cupy.dev/en/stable/reference/ufunc.html
+    """
+
+    __module__ = "cupy"
+
+    def __init__(self, name: str, numpy_ufunc: np.ufunc, doc: str = "") -> None:
+        self.__name__ = name
+        self.name = f"cupy_{name}"
+        self.nin = numpy_ufunc.nin
+        self.nout = numpy_ufunc.nout
+        self.nargs = self.nin + self.nout
+        self.__doc__ = doc
+        self._op = name
+        self._numpy = numpy_ufunc
+        self._cache: dict[Any, Any] = {}
+        self._weak_checks = name not in _COMPARISONS
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.name}'>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    @property
+    def types(self) -> list[str]:
+        """Type signatures, e.g. "dd->d"."""
+        row = listing().ufunc(f"cupy.{self.__name__}")
+        return list(row[2]) if row is not None else list(self._numpy.types)
+
+    # ---------------------------------------------------------------- calls
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Apply to arrays and scalars.
+
+        Args:
+            args: inputs, then outputs if given by position.
+            out: array or tuple of arrays to write into.
+            where: boolean array or bool; elements where it is false are left as they are.
+            dtype: computes and returns in this type.
+            casting: what conversions are allowed, "same_kind" by default.
+
+        Raises:
+            TypeError: no loop for these types, a NumPy array or list as input, a forbidden cast.
+            ValueError: shapes that do not broadcast, operands of another device.
+        """
+        if not kwargs and len(args) == self.nin:
+            a = args[0]
+            if type(a) is _ndarray:
+                if self.nin == 1:
+                    if self.nout == 1:
+                        return self._fast(a, a._shadow.dtype.char, None, (a,))
+                elif self.nin == 2 and self.nout == 1:
+                    b = args[1]
+                    if type(b) is _ndarray:
+                        if a._shadow.shape == b._shadow.shape:
+                            key = a._shadow.dtype.char + b._shadow.dtype.char
+                            return self._fast(a, key, b, args)
+                    elif type(b) is float or type(b) is complex:
+                        return self._fast(a, (a._shadow.dtype.char, type(b)), b, args)
+        return self._general(args, kwargs)
+
+    def _fast(self, a: Any, key: Any, b: Any, args: tuple[Any, ...]) -> Any:
+        """The case that matters: one output, equal shapes, dtypes seen before."""
+        cached = self._cache.get(key)
+        if cached is None:
+            return self._general(args, {}, key)
+        dtype, wire, itemsize = cached
+        handle_a = a._handle or core.handle_of(a)
+        session = handle_a.session
+        if b is None:
+            refs = (handle_a.ref,)
+        elif type(b) is _ndarray:
+            handle_b = b._handle or core.handle_of(b)
+            if handle_b.session is not session:
+                return self._general(args, {})
+            refs = (handle_a.ref, handle_b.ref)
+        else:
+            wired = b if type(b) is float else (values.COMPLEX, b.real, b.imag)
+            refs = (handle_a.ref, wired)
+        if session.ordinal != _current.device or not session.open:
+            return self._general(args, {})
+        shadow_a = a._shadow
+        shape = shadow_a.shape
+        handle = Handle(session, shadow_a.size * itemsize)
+        session.submit((self._op, ((handle.ref[1], wire, shape, "C"),), refs, None))
+        if session.used_bytes > session.limit_bytes or session.blocking:
+            session.synchronize()
+        result = _new(_ndarray)
+        result._shadow = _make(shape, dtype)
+        result._handle = handle
+        result._owner = None
+        return result
+
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any = None) -> Any:
+        inputs, outs, where, dtype, casting = self._parse(args, kwargs)
+        inputs = [_operand(x) for x in inputs]
+        given = [o for o in outs if o is not None]
+        arrays = [x for x in inputs if isinstance(x, _ndarray)]
+        shapes = [x.shape for x in arrays]
+        if isinstance(where, _ndarray):
+            shapes.append(where.shape)
+        shape = broadcast_shapes(shapes + [o.shape for o in given] or [()])
+        for out in given:
+            if out.shape != shape:
+                raise ValueError("Out shape is mismatched")
+        out_dtypes = self._resolve(inputs, dtype, casting)
+        for out, made in zip(outs, out_dtypes, strict=True):
+            if out is not None and not np.can_cast(made, out.dtype, casting):
+                raise TypeError(
+                    f"output (typecode '{made.char}') could not be coerced to provided output "
+                    f"parameter (typecode '{out.dtype.char}') according to the casting rule "
+                    f'"{casting}"'
+                )
+        if key is not None and not given:
+            self._cache[key] = (out_dtypes[0], values.dtype_to_wire(out_dtypes[0]),
+                                out_dtypes[0].itemsize)
+        options = self._options(where, dtype, casting)
+        if given:
+            return self._into(inputs, outs, options, shape, out_dtypes)
+        results: list[Any] = list(
+            calls.call(self._op, inputs, options, *((shape, d, "C") for d in out_dtypes))
+        )
+        template = next((x for x in arrays if type(x) is not _ndarray), None)
+        if template is not None:
+            results = [_as_subclass(r, template) for r in results]
+        return results[0] if self.nout == 1 else tuple(results)
+
+    def _parse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        kwargs = dict(kwargs)
+        out = kwargs.pop("out", None)
+        where = kwargs.pop("where", kwargs.pop("_where", None))
+        dtype = kwargs.pop("dtype", None)
+        casting = kwargs.pop("casting", "same_kind")
+        if kwargs:
+            raise TypeError(f"Wrong arguments {kwargs}")
+        if not self.nin <= len(args) <= self.nargs:
+            raise TypeError(
+                f"Wrong number of arguments for {self.name!r}. It must be either {self.nin} or"
+                f" {self.nargs} (with outputs), but given {len(args)}."
+            )
+        inputs, outs = list(args[: self.nin]), list(args[self.nin :])
+        if out is not None:
+            if outs:
+                raise ValueError("Cannot specify 'out' as both a positional and keyword argument")
+            outs = list(out) if isinstance(out, tuple) else [out]
+            if len(outs) != self.nout:
+                if isinstance(out, tuple):
+                    raise ValueError(
+                        "The 'out' tuple must have exactly one entry per ufunc output"
+                    )
+                raise ValueError("'out' must be a tuple of arrays")
+        outs += [None] * (self.nout - len(outs))
+        for value in outs:
+            if value is not None and not isinstance(value, _ndarray):
+                raise TypeError(f"return arrays must be of ArrayType, not {type(value)}")
+        if where is not None and where is not True:
+            where = _operand(where)
+            if isinstance(where, _ndarray):
+                if where.dtype != np.bool_:
+                    raise TypeError(
+                        f"Cannot cast array data from {where.dtype!r} to {np.dtype(bool)!r} "
+                        "according to the rule 'safe'"
+                    )
+            else:
+                where = bool(where)
+        return inputs, outs, where, None if dtype is None else get_dtype(dtype), casting
+
+    def _options(self, where: Any, dtype: Any, casting: str) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if where is not None and where is not True:
+            options["where"] = where
+        if dtype is not None:
+            options["dtype"] = dtype
+        if casting != "same_kind":
+            options["casting"] = casting
+        return options
+
+    def _into(
+        self, inputs: list[Any], outs: list[Any], options: dict[str, Any], shape: Any, dtypes: Any
+    ) -> Any:
+        """Write into given outputs; those of several that were not given are made first."""
+        outs = [
+            _ndarray(shape, d) if o is None else o for o, d in zip(outs, dtypes, strict=True)
+        ]
+        options["out"] = outs[0] if self.nout == 1 else tuple(outs)
+        calls.call_into(self._op, inputs, options)
+        return outs[0] if self.nout == 1 else tuple(outs)
+
+    def _resolve(self, inputs: list[Any], dtype: Any, casting: str) -> tuple[Any, ...]:
+        """Return the output dtypes by NumPy's promotion (NEP 50), in CuPy's set of types."""
+        kinds = [_kind(x) for x in inputs]
+        if all(k in _WEAK for k in kinds):
+            kinds = [np.result_type(k) for k in kinds]
+        signature = {} if dtype is None else {
+            "signature": (None,) * self.nin + (dtype,) * self.nout
+        }
+        try:
+            resolved = self._numpy.resolve_dtypes(
+                (*kinds, *(None,) * self.nout), casting=casting, **signature
+            )
+        except TypeError as exc:
+            raise TypeError(str(exc)) from None
+        loop, results = resolved[: self.nin], resolved[self.nin :]
+        for value, kind, used in zip(inputs, kinds, loop, strict=True):
+            if kind is int and used.kind in "iu" and self._weak_checks:
+                _check_range(value, used)
+        for result in results:
+            if result.char not in NUMERIC_CHARS and result.kind not in "mM":
+                raise TypeError(f"{self.name} has no loop for {', '.join(map(str, kinds))}")
+        return tuple(results)
+
+    # ---------------------------------------------------------------- methods
+
+    def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
+        """Apply to all pairs of an element of A and an element of B."""
+        if self.nin != 2:
+            raise ValueError("outer product only supported for binary functions")
+        A, B = _operand(A), _operand(B)
+        if isinstance(A, _ndarray) and isinstance(B, _ndarray):
+            A = A.reshape(A.shape + (1,) * B.ndim)
+        return self(A, B, **kwargs)
+
+    def at(self, a: Any, indices: Any, b: Any = None) -> None:
+        """Apply in place at indices, repeated ones included (`add`, `subtract`, `maximum`, ...)."""
+        if not isinstance(a, _ndarray):
+            raise TypeError(f"Unsupported type {type(a)}")
+        args = (self._op, a, indices) if b is None else (self._op, a, indices, b)
+        calls.call_into("ufunc.at", args)
+
+    def reduce(
+        self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        """Reduce along axes with this function (the first axis by default)."""
+        from cupool.client_shim.cupy._core import _reduction
+
+        return _reduction.ufunc_reduce(self, array, axis, dtype, out, keepdims)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """Running result along an axis."""
+        from cupool.client_shim.cupy._core import _reduction
+
+        return _reduction.ufunc_accumulate(self, array, axis, dtype, out)
+
+    def reduceat(
+        self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """Reduce over the slices that start at the indices."""
+        from cupool.client_shim.cupy._core import _reduction
+
+        return _reduction.ufunc_reduceat(self, array, indices, axis, dtype, out)
+
+
+def _operand(value: Any) -> Any:
+    """Return an array or scalar that may enter a ufunc, or raise CuPy's TypeError."""
+    if isinstance(value, (_ndarray, *_WEAK)):
+        return value
+    if isinstance(value, np.generic):
+        if value.dtype.kind in "biufcmM":
+            return value
+        raise TypeError(f"Unsupported type {type(value)}")
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"Unsupported type {type(value)}")
+    convert = getattr(value, "__cupy_get_ndarray__", None)
+    if convert is not None:
+        return convert()
+    raise TypeError(f"Unsupported type {type(value)}")
+
+
+def _kind(value: Any) -> Any:
+    """Return what the promotion rules see: a dtype, or the type of a weak Python scalar."""
+    if isinstance(value, (_ndarray, np.generic)):
+        return value.dtype
+    if isinstance(value, bool):
+        return np.dtype(bool)
+    return next(t for t in (int, float, complex) if isinstance(value, t))
+
+
+def _check_range(value: int, dtype: np.dtype[Any]) -> None:
+    info = np.iinfo(dtype)
+    if not info.min <= value <= info.max:
+        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+
+
+def _as_subclass(array: Any, template: Any) -> Any:
+    view = core.view_of(array, array._shadow, type(template))
+    view._handle, view._owner = array._handle, None
+    view.__array_finalize__(template)
+    return view

@@ -1,0 +1,237 @@
+"""Methods of `cupy.ndarray` that are functions of the package with the array first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cupool.client_shim.cupy import _functions as f
+
+
+class Methods:
+    """Part of `cupy.ndarray`."""
+
+    __slots__ = ()
+
+    # ---------------------------------------------------------------- views and copies
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes reversed."""
+        return f.views().transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes exchanged."""
+        if self.ndim < 2:  # type: ignore[attr-defined]
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return f.views().swapaxes(self, -1, -2)
+
+    @property
+    def real(self) -> Any:
+        """The real part; assignable."""
+        return f.views().real(self)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part; assignable if the array is complex."""
+        return f.views().imag(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":  # type: ignore[attr-defined]
+            raise TypeError("cupy.ndarray does not have imaginary part to set")
+        self.imag[...] = value
+
+    @property
+    def flat(self) -> Any:
+        """A flat iterator over the elements."""
+        return f.cupy().flatiter(self)
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        if len(shape) == 1 and np.ndim(shape[0]) > 0:
+            shape = tuple(shape[0])
+        elif len(shape) == 1:
+            shape = (shape[0],)
+        return f.views().reshape(self, shape, order)
+
+    def ravel(self, order: str = "C") -> Any:
+        return f.views().ravel(self, order)
+
+    def flatten(self, order: str = "C") -> Any:
+        made = f.views().copy(self, f.core().order_char(order, allowed="CFAK"))
+        return f.views().ravel(made, "F" if made.flags.fnc else "C")
+
+    def transpose(self, *axes: Any) -> Any:
+        if not axes or axes == (None,):
+            return f.views().transpose(self)
+        return f.views().transpose(self, axes)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        return f.views().swapaxes(self, axis1, axis2)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        return f.views().squeeze(self, axis)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        return f.views().diagonal(self, offset, axis1, axis2)
+
+    def view(self, dtype: Any = None, array_class: Any = None) -> Any:
+        return f.views().view(self, dtype, array_class)
+
+    def reduced_view(self, dtype: Any = None) -> Any:
+        return f.views().view(self, dtype)
+
+    def copy(self, order: str = "C") -> Any:
+        return f.views().copy(self, f.core().order_char(order, allowed="CFAK"))
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True
+    ) -> Any:
+        """Return the array converted; itself if nothing changes and `copy` is false."""
+        if subok is not None:
+            raise TypeError("subok is not supported yet")
+        dtype = f.get_dtype(dtype)
+        char = f.core().order_char(order or "K", allowed="CFAK")
+        own = self.dtype  # type: ignore[attr-defined]
+        if casting is not None and not np.can_cast(own, dtype, casting):
+            raise TypeError(
+                f"Cannot cast array data from {own!r} to {dtype!r} according to the rule"
+                f" '{casting}'"
+            )
+        flags = self.flags  # type: ignore[attr-defined]
+        fits = char in "KA" or (flags.c_contiguous if char == "C" else flags.f_contiguous)
+        if not copy and own == dtype and fits:
+            return self
+        if own.kind == "c" and dtype.kind not in "cb":
+            f.warn_complex()
+        return f.views().astype(self, dtype, char)
+
+    def byteswap(self, inplace: bool = False) -> Any:
+        result = f.calls().call_one("byteswap", (self,), None, self.shape, self.dtype)  # type: ignore[attr-defined]
+        if inplace:
+            self[...] = result  # type: ignore[index]
+            return self
+        return result
+
+    def fill(self, value: Any) -> None:
+        """Set every element to a scalar or 0-d array."""
+        f.indexing().assign(self, value)
+
+    # ---------------------------------------------------------------- indexing
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None) -> Any:
+        return f.indexing().take(self, indices, axis, out)
+
+    def put(self, indices: Any, values: Any, mode: str = "wrap") -> None:
+        f.cupy().put(self, indices, values, mode)
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        return f.cupy().choose(self, choices, out, mode)
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        return f.cupy().compress(condition, self, axis, out)
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        return f.cupy().repeat(self, repeats, axis)
+
+    def nonzero(self) -> Any:
+        return f.cupy().nonzero(self)
+
+    def scatter_add(self, slices: Any, value: Any) -> None:
+        f.indexing().scatter_add(self, slices, value)
+
+    def scatter_max(self, slices: Any, value: Any) -> None:
+        f.indexing().scatter_max(self, slices, value)
+
+    def scatter_min(self, slices: Any, value: Any) -> None:
+        f.indexing().scatter_min(self, slices, value)
+
+    # ---------------------------------------------------------------- reductions and scans
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return f.reduce("sum", self, axis, dtype, out, keepdims)
+
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return f.reduce("prod", self, axis, dtype, out, keepdims)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return f.cupy().mean(self, axis, dtype, out, keepdims)
+
+    def var(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Any:
+        return f.cupy().var(self, axis, dtype, out, ddof, keepdims)
+
+    def std(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+    ) -> Any:
+        return f.cupy().std(self, axis, dtype, out, ddof, keepdims)
+
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return f.reduce("max", self, axis, None, out, keepdims)
+
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return f.reduce("min", self, axis, None, out, keepdims)
+
+    def ptp(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return f.reduce("ptp", self, axis, None, out, keepdims)
+
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return f.reduce("all", self, axis, None, out, keepdims)
+
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return f.reduce("any", self, axis, None, out, keepdims)
+
+    def argmax(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        return f.cupy().argmax(self, axis, dtype, out, keepdims)
+
+    def argmin(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        return f.cupy().argmin(self, axis, dtype, out, keepdims)
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return f.scan("cumsum", self, axis, dtype, out)
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return f.scan("cumprod", self, axis, dtype, out)
+
+    def trace(
+        self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    ) -> Any:
+        return f.reduce("sum", self.diagonal(offset, axis1, axis2), -1, dtype, out)
+
+    # ---------------------------------------------------------------- the rest
+
+    def conj(self) -> Any:
+        return f.ufuncs().conjugate(self) if self.dtype.kind == "c" else self  # type: ignore[attr-defined]
+
+    conjugate = conj
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+        return f.cupy().clip(self, min, max, out)
+
+    def round(self, decimals: int = 0, out: Any = None) -> Any:
+        return f.cupy().around(self, decimals, out)
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        return f.cupy().dot(self, b, out)
+
+    def sort(self, axis: int = -1, *, kind: Any = None) -> None:
+        f.cupy()._sorting.sort.sort_in_place(self, axis, kind)
+
+    def argsort(self, axis: int = -1, *, kind: Any = None) -> Any:
+        return f.cupy().argsort(self, axis, kind=kind)
+
+    def partition(self, kth: Any, axis: int = -1) -> None:
+        f.cupy()._sorting.sort.partition_in_place(self, kth, axis)
+
+    def argpartition(self, kth: Any, axis: int = -1) -> Any:
+        return f.cupy().argpartition(self, kth, axis)
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        return f.cupy().searchsorted(self, v, side, sorter)

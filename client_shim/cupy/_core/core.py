@@ -1,0 +1,213 @@
+"""`cupy.ndarray`: a shadow (shape, dtype, strides) and a handle; the data is on the device.
+
+Views are made here by NumPy on the shadow, without a message; the device hears of a view
+(`view` record) when it is first used.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from cupool.client_shim import session as _session
+from cupool.client_shim import shadow as _shadow
+from cupool.client_shim.cupy._core import _conversions, _indexing_methods, _methods, _operators
+from cupool.client_shim.cupy._core._dtype import get_dtype
+from cupool.client_shim.cupy._core.flags import Flags
+from cupool.client_shim.handles import Handle
+
+_materialize_lock = threading.RLock()
+
+
+class ndarray(
+    _operators.Operators,
+    _methods.Methods,
+    _indexing_methods.Indexing,
+    _conversions.Conversions,
+):
+    """An N-dimensional array on a device of the pool.
+
+    Args:
+        shape: lengths of the axes.
+        dtype: element type; float64 by default.
+        memptr: memory to use instead of new memory (`MemoryPointer` of another array).
+        strides: bytes between elements of each axis, with `memptr`.
+        order: "C" or "F" layout of new memory.
+
+    See https://docs.cupy.dev/en/stable/reference/generated/cupy.ndarray.html
+    """
+
+    __slots__ = ("__weakref__", "_handle", "_owner", "_shadow")
+    __module__ = "cupy"
+    __array_priority__ = 100
+
+    _shadow: _shadow.Shadow
+    _handle: Handle | None
+    _owner: ndarray | None
+
+    def __init__(
+        self,
+        shape: Any,
+        dtype: Any = float,
+        memptr: Any = None,
+        strides: Any = None,
+        order: str = "C",
+    ) -> None:
+        shape = (int(shape),) if np.ndim(shape) == 0 else tuple(int(n) for n in shape)
+        dtype = get_dtype(dtype)
+        if memptr is not None:
+            source: ndarray = memptr._view_as(shape, dtype, strides, order)
+            self._shadow, self._handle, self._owner = source._shadow, None, source._owner
+            return
+        layout = order_char(order) if strides is None else tuple(strides)
+        self._shadow = _shadow.make(shape, dtype, layout)
+        self._owner = None
+        self._handle = _session.session().emit("empty", (), None, ((shape, dtype, layout),))[0]
+
+    def __array_finalize__(self, obj: Any) -> None:
+        """Hook for subclasses: called on every array that is made from another."""
+
+    def __class_getitem__(cls, item: Any) -> type[ndarray]:
+        return cls
+
+    # ---------------------------------------------------------------- attributes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes; assigning reshapes in place and never copies."""
+        return self._shadow.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        from cupool.client_shim.cupy._core import views
+
+        view = views.reshape_view(self, shape)
+        if view is None:
+            raise AttributeError("incompatible shape")
+        if self._owner is None:
+            self._owner = wrap(self._shadow, handle_of(self))
+        self._shadow, self._handle = view._shadow, None
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes between neighbours of each axis."""
+        return self._shadow.strides
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Element type, NumPy's own dtype object."""
+        return self._shadow.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self._shadow.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._shadow.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self._shadow.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements; strides are not looked at."""
+        return self._shadow.nbytes
+
+    @property
+    def flags(self) -> Flags:
+        """Layout flags: `c_contiguous`, `f_contiguous`, `owndata`."""
+        flags = self._shadow.flags
+        return Flags(flags.c_contiguous, flags.f_contiguous, self._owner is None)
+
+    @property
+    def base(self) -> ndarray | None:
+        """The array that owns the memory, None if this one does."""
+        return self._owner
+
+    @property
+    def device(self) -> Any:
+        """The device on which the array lies."""
+        from cupool.client_shim.cupy.cuda.device import Device
+
+        return Device(session_of(self).ordinal)
+
+    @property
+    def data(self) -> Any:
+        """Pointer to the first element, as an opaque address on the device."""
+        from cupool.client_shim.cupy.cuda.memory import MemoryPointer
+
+        return MemoryPointer(self)
+
+    def __len__(self) -> int:
+        return len(self._shadow)
+
+
+def order_char(order: str | None, *, allowed: str = "CF") -> str:
+    """Return the order as one of "C", "F", "A", "K".
+
+    Raises:
+        ValueError: no such order.
+    """
+    char = (order or "C").upper()[:1]
+    if char not in allowed:
+        raise ValueError(f"order {order!r} not understood (one of {', '.join(allowed)})")
+    return char
+
+
+def wrap(shadow: _shadow.Shadow, handle: Handle) -> ndarray:
+    """Make an owner of a shadow and the handle of its memory."""
+    array: ndarray = _new(ndarray)
+    array._shadow = shadow
+    array._handle = handle
+    array._owner = None
+    return array
+
+
+def view_of(source: ndarray, shadow: _shadow.Shadow, cls: type[ndarray] | None = None) -> ndarray:
+    """Make a view of `source`'s memory; the class of the source is kept, as CuPy does."""
+    cls = cls or type(source)
+    array: ndarray = _new(cls)
+    array._shadow = shadow
+    array._handle = None
+    array._owner = source if source._owner is None else source._owner
+    if cls is not ndarray:
+        array.__array_finalize__(source)
+    return array
+
+
+_new: Any = object.__new__
+
+
+def handle_of(array: ndarray) -> Handle:
+    """Return the array's handle, telling the device of the view if it does not know it yet."""
+    handle = array._handle
+    if handle is None:
+        with _materialize_lock:
+            handle = array._handle
+            if handle is None:
+                handle = array._handle = _tell(array)
+    return handle
+
+
+def _tell(array: ndarray) -> Handle:
+    owner = array._owner
+    assert owner is not None
+    base = handle_of(owner)
+    base.session.check()
+    shadow = array._shadow
+    offset = _shadow.offset_bytes(shadow) if shadow.size else 0
+    return base.session.emit_view(base, offset, shadow.shape, shadow.dtype, shadow.strides)
+
+
+def session_of(array: ndarray) -> _session.DeviceSession:
+    """Return the session whose device the array lies on."""
+    return handle_of(array if array._owner is None else array._owner).session
+
+

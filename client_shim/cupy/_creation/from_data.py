@@ -1,0 +1,200 @@
+"""Arrays from host data and from other arrays; files are read on the client's disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cupool.client_shim import session as _session
+from cupool.client_shim.cupy._core import core, views
+from cupool.client_shim.cupy._core._dtype import check_supported, get_dtype
+
+__all__ = [
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "asfortranarray",
+    "asnumpy",
+    "copy",
+    "frombuffer",
+    "fromfile",
+    "fromfunction",
+    "fromiter",
+    "fromstring",
+    "genfromtxt",
+    "loadtxt",
+]
+ndarray = core.ndarray
+
+
+def upload(host: np.ndarray[Any, Any]) -> ndarray:
+    """Copy a host array to the current device; layout C, or F if it is F contiguous only."""
+    check_supported(host.dtype)
+    if not host.dtype.isnative:
+        host = host.astype(host.dtype.newbyteorder("="))
+    flags = host.flags
+    if not (flags.c_contiguous or flags.f_contiguous):
+        host = np.ascontiguousarray(host)
+    order = "C" if host.flags.c_contiguous else "F"
+    made = core._shadow.make(host.shape, host.dtype, order)
+    out = (host.shape, host.dtype, order)
+    return core.wrap(made, _session.session().upload("upload", (), host, out)[0])
+
+
+def array(
+    obj: Any,
+    dtype: Any = None,
+    copy: bool = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    *,
+    blocking: bool = False,
+) -> ndarray:
+    """Return an array on the current device from anything array-like.
+
+    Nested lists that hold device arrays are stacked on the device.
+
+    Args:
+        copy: False returns a device array as it is if nothing has to change.
+        order: "C", "F", "A" or "K".
+        ndmin: pad with axes of length one in front.
+        blocking: accepted; the host data is read before this returns in any case.
+
+    Raises:
+        ValueError: the dtype does not exist on the device.
+    """
+    char = core.order_char(order or "K", allowed="CFAK")
+    wanted = None if dtype is None else get_dtype(dtype)
+    source = _from_device(obj)
+    if source is not None:
+        made = _from_array(source, wanted, copy, char)
+        if not subok and type(made) is not ndarray:
+            made = views.view(made, None, ndarray)
+    elif _holds_device_arrays(obj):
+        made = _stack(obj, wanted, char)
+    else:
+        host = np.array(obj, dtype=wanted, order=char, copy=None, ndmin=ndmin)  # type: ignore[call-overload]
+        made = upload(host)
+    if made.ndim < ndmin:
+        made = views.reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
+    return made
+
+
+def _from_device(obj: Any) -> ndarray | None:
+    if isinstance(obj, ndarray):
+        session = core.session_of(obj)
+        if session.ordinal != _session.current.device or not session.open:
+            session.check()
+            return upload(obj.get(order="A"))  # from another device, by way of the host
+        return obj
+    convert = getattr(obj, "__cupy_get_ndarray__", None)
+    return None if convert is None else convert()
+
+
+def _from_array(a: ndarray, dtype: Any, copy: Any, order: str) -> ndarray:
+    same = dtype is None or dtype == a.dtype
+    flags = a.flags
+    fits = {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, True)
+    if not copy and same and fits:
+        return a
+    return a.astype(a.dtype if dtype is None else dtype, order=order)  # type: ignore[no-any-return]
+
+
+def _holds_device_arrays(obj: Any) -> bool:
+    while isinstance(obj, (list, tuple)) and obj:
+        if any(isinstance(x, ndarray) for x in obj):
+            return True
+        obj = obj[0]
+    return False
+
+
+def _stack(obj: Any, dtype: Any, order: str) -> ndarray:
+    """Stack nested sequences of device arrays (and host scalars) of one shape."""
+    from cupool.client_shim.cupy._manipulation.join import stack
+
+    parts = [array(x, dtype=dtype) for x in obj]
+    made = stack(parts)
+    return made if order != "F" else made.astype(made.dtype, order="F")  # type: ignore[no-any-return]
+
+
+def asarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = False) -> ndarray:
+    """Return an array on the current device, without copying a device array that fits."""
+    return array(a, dtype, False, order or "K", blocking=blocking)
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = False
+) -> ndarray:
+    """Return an array on the current device; subclasses pass through."""
+    return array(a, dtype, False, order or "K", subok=True, blocking=blocking)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
+    """Return a C-contiguous array of at least one axis."""
+    return array(a, dtype, False, "C", ndmin=1)
+
+
+def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
+    """Return an F-contiguous array of at least one axis."""
+    return array(a, dtype, False, "F", ndmin=1)
+
+
+def copy(a: Any, order: str = "K") -> ndarray:
+    """Return a copy on the current device."""
+    return array(a, copy=True, order=order)
+
+
+def frombuffer(*args: Any, **kwargs: Any) -> ndarray:
+    """Return `numpy.frombuffer(...)` on the device."""
+    return upload(np.frombuffer(*args, **kwargs))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> ndarray:
+    """Read a file of this machine, as `numpy.fromfile`."""
+    return upload(np.fromfile(*args, **kwargs))
+
+
+def fromfunction(*args: Any, **kwargs: Any) -> ndarray:
+    """Call a function on host coordinates and return the result on the device."""
+    return upload(np.asarray(np.fromfunction(*args, **kwargs)))
+
+
+def fromiter(*args: Any, **kwargs: Any) -> ndarray:
+    """Return `numpy.fromiter(...)` on the device."""
+    return upload(np.fromiter(*args, **kwargs))
+
+
+def fromstring(*args: Any, **kwargs: Any) -> ndarray:
+    """Return `numpy.fromstring(...)` on the device."""
+    return upload(np.fromstring(*args, **kwargs))
+
+
+def loadtxt(*args: Any, **kwargs: Any) -> ndarray:
+    """Read a text file of this machine, as `numpy.loadtxt`."""
+    return upload(np.loadtxt(*args, **kwargs))
+
+
+def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:
+    """Read a text file of this machine, as `numpy.genfromtxt`."""
+    return upload(np.asarray(np.genfromtxt(*args, **kwargs)))
+
+
+def asnumpy(
+    a: Any, stream: Any = None, order: str = "C", out: Any = None, *, blocking: bool = True
+) -> Any:
+    """Return a NumPy array with the data of a device array; waits for it.
+
+    Anything else goes through `numpy.asarray`.
+    """
+    if isinstance(a, ndarray):
+        return a.get(stream=stream, order=order, out=out, blocking=blocking)
+    if hasattr(a, "get") and hasattr(a, "__cupy_get_ndarray__"):
+        return a.__cupy_get_ndarray__().get(order=order, out=out)
+    host = np.asarray(a, order=order)  # type: ignore[call-overload]
+    if out is not None:
+        out[...] = host
+        return out
+    return host

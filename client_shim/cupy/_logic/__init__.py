@@ -1,0 +1,1 @@
+"""CuPy's chapter "Logic functions"."""

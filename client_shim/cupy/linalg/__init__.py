@@ -1,0 +1,5 @@
+"""`cupy.linalg`."""
+
+from cupool.client_shim.cupy import _unsupported
+
+_unsupported.fill(globals(), "cupy.linalg")

@@ -1,0 +1,1 @@
+"""`cupy_backends`: the import path of CUDA's error classes."""

@@ -1,0 +1,1 @@
+"""CUDA bindings, as far as their import paths are used by others."""

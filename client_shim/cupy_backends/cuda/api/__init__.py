@@ -1,0 +1,1 @@
+"""CUDA runtime bindings: see `cupy.cuda.runtime`."""

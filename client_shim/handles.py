@@ -1,0 +1,51 @@
+"""Names of the session's arrays: made by the client, released in order.
+
+A handle is never rebound. Dropping the last reference releases it on the device, after every
+operation that was queued before; that may happen in any thread, also inside the garbage
+collector, so releasing only appends to a list.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cupool.proto.values import ARRAY
+
+if TYPE_CHECKING:
+    from cupool.client_shim.session import DeviceSession
+
+ALIGNMENT_BYTES = 512
+"""CuPy's memory pool rounds allocations up to this (cupy.cuda.memory)."""
+
+
+class Handle:
+    """One array or object on the device.
+
+    Attributes:
+        ref: how it is written in an operation record.
+        charged_bytes: what it takes of the session's memory; 0 for views and objects.
+    """
+
+    __slots__ = ("charged_bytes", "ref", "session")
+
+    def __init__(self, session: DeviceSession, size_bytes: int = 0) -> None:
+        self.session = session
+        self.charged_bytes = charged = -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        self.ref = (ARRAY, next(session.handle_numbers))
+        if charged:
+            session.used_bytes += charged
+
+    def charge(self, size_bytes: int) -> None:
+        """Account for memory that became known after the handle was made."""
+        self.charged_bytes = -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        self.session.used_bytes += self.charged_bytes
+
+    def __del__(self) -> None:
+        try:
+            session = self.session
+            session.used_bytes -= self.charged_bytes
+            if session.open:
+                session.pending.append(self.ref[1])
+        except AttributeError:
+            # Interrupted in __init__, or the interpreter is going down: the session goes with it.
+            return

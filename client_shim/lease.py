@@ -1,0 +1,422 @@
+"""How a process of the user's comes by its devices: ask the broker once, then leave it alone.
+
+With no pool configured, the job's own pool is started first (`cupool.pool_server.embedded`, as
+a program; this package never imports it). After the grant no connection to the broker remains.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cupool import addresses
+from cupool.config import Settings
+from cupool.errors import (
+    AccessDenied,
+    ConfigurationError,
+    NoDeviceAvailable,
+    PoolError,
+    PoolUnreachable,
+)
+
+if TYPE_CHECKING:
+    from cupool.client_shim.waiting import Progress
+
+_EMBEDDED_WITHIN_S = 30.0
+_CONNECT_WITHIN_S = 5.0
+_EXPLAIN_WITHIN_S = 2.0
+_POLL_S = 0.005
+_CARRIERS = {
+    "auto": ("zmq+ipc", "zmq+tcp"),
+    "ipc": ("zmq+ipc",),
+    "tcp": ("zmq+tcp",),
+    "grpc": ("grpc",),
+}
+_CHANNEL_OPTIONS = (
+    ("grpc.keepalive_time_ms", 2000),
+    ("grpc.keepalive_timeout_ms", 2000),
+    ("grpc.http2.ping_timeout_ms", 2000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.enable_retries", 0),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+
+@dataclass(frozen=True)
+class GrantedDevice:
+    """One device of a lease: which it is, and how to open its session (`urls`, best first)."""
+
+    server: str
+    ordinal: int
+    name: str
+    kind: str
+    session_id: str
+    token: str
+    urls: tuple[str, ...]
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The devices of this process: the script's GPU 0, 1, ... in this order."""
+
+    lease_id: str
+    devices: tuple[GrantedDevice, ...]
+
+
+# ---------------------------------------------------------------- the pool of one's own
+
+
+@dataclass
+class _Start:
+    """A pool that this process has begun to start; `status` is the pipe on which it reports."""
+
+    pid: int
+    status: int
+
+
+_start: _Start | None = None
+
+
+def start_embedded_pool(settings: Settings) -> None:
+    """Begin to start the job's own pool, if none is configured and none runs; do not wait.
+
+    Raises:
+        ConfigurationError: this process belongs to no job.
+    """
+    global _start
+    if settings.pool or _answers(_embedded_address()):
+        return
+    if _start is not None and _start.pid == os.getpid():
+        return
+    reader, writer = os.pipe()
+    try:
+        _spawn(writer, settings)
+    except OSError as exc:
+        os.close(reader)
+        raise PoolUnreachable(f"the pool of this run cannot be started: {exc}") from exc
+    finally:
+        os.close(writer)
+    _start = _Start(os.getpid(), reader)
+
+
+def _spawn(writer: int, settings: Settings) -> None:
+    target = 3
+    inheritable = os.dup(writer) if writer == target else writer
+    try:
+        child = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-P", "-m", "cupool.pool_server.embedded"],
+            _environment(settings),
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                (os.POSIX_SPAWN_DUP2, inheritable, target),
+            ],
+            setsid=True,
+        )
+    finally:
+        if inheritable != writer:
+            os.close(inheritable)
+    try:
+        os.waitpid(child, 0)  # it forks at once; the pool itself is nobody's child
+    except ChildProcessError:
+        pass  # the script ignores SIGCHLD
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """The pool's environment: ours, without the injection of our `cupy`."""
+    environment = dict(os.environ)
+    bootstrap = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
+    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path != bootstrap)
+    environment["CUPOOL_STARTER_PID"] = str(os.getpid())
+    environment["CUPOOL_MOCK"] = str(settings.mock)
+    environment["CUPOOL_MOCK_MEMORY"] = str(settings.mock_memory)
+    return environment
+
+
+def _embedded_address() -> str:
+    token = os.environ.get("CUPOOL_JOB_TOKEN", "")
+    if not token or not os.environ.get("CUPOOL_MAIN_PID"):
+        raise ConfigurationError(
+            "no pool is configured, and this process was not started by cupool",
+            remedy="run the script with:   cupool run SCRIPT\n"
+            "or begin it with:      import cupool.auto",
+        )
+    return addresses.embedded_address(token)
+
+
+def _answers(address: str) -> bool:
+    """Whether a process of this user listens at an abstract socket."""
+    import socket
+    import struct
+
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(_CONNECT_WITHIN_S)
+        try:
+            probe.connect("\0" + address.partition(":")[2])
+        except OSError:
+            return False
+        peer = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        uid: int = struct.unpack("3i", peer)[1]
+    if uid != os.getuid():
+        raise AccessDenied(f"the address of this run's pool is held by another user ({uid})")
+    return True
+
+
+def _await_embedded(address: str) -> None:
+    """Wait until the job's pool can be reached.
+
+    Raises:
+        PoolUnreachable: it failed to start; says why.
+    """
+    end = time.monotonic() + _EMBEDDED_WITHIN_S
+    report = ""
+    if _start is not None and _start.pid == os.getpid() and _start.status >= 0:
+        report = _read_status(_start, end)
+        if report == "ready":
+            return
+        if report != "busy":
+            raise PoolUnreachable(
+                f"the pool of this run did not start:\n{report or 'it ended without a word'}",
+                remedy="see what is missing:   python -m cupool.pool_server.session.process --help",
+            )
+    while not _answers(address):
+        if time.monotonic() > end:
+            raise PoolUnreachable(
+                f"the pool of this run did not answer within {_EMBEDDED_WITHIN_S:g} s"
+            )
+        time.sleep(_POLL_S)
+
+
+def _read_status(start: _Start, end: float) -> str:
+    import select
+
+    data = b""
+    poll = select.poll()
+    poll.register(start.status, select.POLLIN)
+    while not data.endswith(b"\n") or data not in (b"ready\n", b"busy\n"):
+        if not poll.poll(max(0.0, end - time.monotonic()) * 1000):
+            data = b"it did not answer in time"
+            break
+        part = os.read(start.status, 8192)
+        if not part:
+            break
+        data += part
+    os.close(start.status)
+    start.status = -1
+    return data.decode(errors="replace").strip()
+
+
+# ---------------------------------------------------------------- the broker
+
+
+def acquire(settings: Settings) -> Lease:
+    """Get the devices of this process; waits in line as long as the settings say.
+
+    Raises:
+        NoDeviceAvailable: the pool is full, too small, or the wait was too long.
+        PoolUnreachable: no broker answers.
+        AccessDenied: the job's token is wrong.
+    """
+    if settings.pool:
+        _check_reachable(settings.pool)
+    else:
+        start_embedded_pool(settings)
+        _await_embedded(_embedded_address())
+    grpc, pb, rpc = _import_grpc()
+    from cupool.client_shim.waiting import Progress
+
+    channel = grpc.insecure_channel(_target(settings), options=_CHANNEL_OPTIONS)
+    try:
+        with Progress() as progress:
+            return _wait_in_line(settings, channel, pb, rpc, progress)
+    except grpc.RpcError as exc:
+        raise _unreachable(settings, exc) from None
+    finally:
+        channel.close()
+
+
+def _wait_in_line(settings: Settings, channel: Any, pb: Any, rpc: Any, progress: Progress) -> Lease:
+    call = rpc.BrokerStub(channel).Acquire(
+        _request(settings, pb), metadata=_metadata(), timeout=settings.wait + 60.0
+    )
+    try:
+        for event in call:
+            if event.HasField("queued"):
+                progress.show(event.queued.position, event.queued.length, event.queued.reason)
+            elif event.HasField("refusal"):
+                raise _refused(settings, event.refusal)
+            else:
+                progress.end()
+                return _granted(settings, event.grant)
+    finally:
+        call.cancel()
+    raise PoolUnreachable(f"the broker at {_place(settings)} ended the call without an answer")
+
+
+def _request(settings: Settings, pb: Any) -> Any:
+    carriers = _CARRIERS[settings.carrier]
+    if not settings.pool and settings.carrier == "auto":
+        carriers = ("zmq+ipc",)
+    return pb.AcquireRequest(
+        job_id=os.environ.get("CUPOOL_JOB", ""),
+        job_token=os.environ.get("CUPOOL_JOB_TOKEN", ""),
+        gpus=settings.gpus,
+        memory_bytes=settings.memory,
+        wait_s=settings.wait,
+        client=_client(),
+        carriers=carriers,
+        host=addresses.machine(),
+    )
+
+
+def _client() -> str:
+    """Say for people who asks: user@host:pid and the script."""
+    user = os.environ.get("USER") or str(os.getuid())
+    script = os.path.basename(sys.argv[0]) if getattr(sys, "argv", None) else ""
+    return f"{user}@{os.uname().nodename}:{os.getpid()} {script}".strip()
+
+
+def _granted(settings: Settings, grant: Any) -> Lease:
+    devices = tuple(
+        GrantedDevice(
+            server=each.server,
+            ordinal=each.device.ordinal,
+            name=each.device.name,
+            kind=each.device.kind,
+            session_id=each.session_id,
+            token=each.token,
+            urls=tuple(each.urls),
+            memory_bytes=each.memory_bytes,
+        )
+        for each in grant.devices
+    )
+    if not grant.joined:
+        _announce(settings, devices)
+    return Lease(grant.lease_id, devices)
+
+
+def _announce(settings: Settings, devices: tuple[GrantedDevice, ...]) -> None:
+    """One line on stderr: which GPUs, if asked for; and if it is a mock that nobody chose."""
+    if not settings.pool and devices[0].kind == "mock":
+        print(
+            "cupool: no pool is configured, so the GPU is a mock computed by this machine's CPU "
+            "(a real one: cupool run --pool grpc://HOST:PORT)",
+            file=sys.stderr,
+        )
+    elif settings.verbose:
+        names = ", ".join(f"{each.name} (GPU {each.ordinal} of {each.server})" for each in devices)
+        print(f"cupool: granted {names}", file=sys.stderr)
+
+
+def _refused(settings: Settings, refusal: Any) -> PoolError:
+    kind: type[PoolError] = AccessDenied if refusal.reason == "denied" else NoDeviceAvailable
+    if refusal.reason == "invalid":
+        kind = ConfigurationError
+    remedy = _embedded_remedy(refusal.reason) if not settings.pool else refusal.remedy
+    return kind(refusal.message, remedy=remedy, reference=refusal.reason)
+
+
+def _embedded_remedy(reason: str) -> str:
+    """What helps in a pool of one's own, where nobody else can be asked or waited for."""
+    if reason == "too_large":
+        return "make the mock pool larger:   cupool run --mock 4 --mock-memory 16GiB ..."
+    return ""
+
+
+# ---------------------------------------------------------------- a lost session
+
+
+def explain(settings: Settings, session_id: str) -> tuple[str, str]:
+    """Ask what became of a session whose link broke; takes at most about 2 s.
+
+    Returns:
+        A state ("worker_died", "server_lost", "released", "running", "unknown", ... or
+        "broker_unreachable") and a sentence that says which part died.
+    """
+    try:
+        if settings.pool:
+            _check_reachable(settings.pool, _EXPLAIN_WITHIN_S)
+        elif not _answers(_embedded_address()):
+            return "server_lost", "the pool of this run is gone: its process died"
+        grpc, pb, rpc = _import_grpc()
+        channel = grpc.insecure_channel(_target(settings), options=_CHANNEL_OPTIONS)
+    except PoolError as exc:
+        return "broker_unreachable", exc.message
+    try:
+        reply = rpc.BrokerStub(channel).Explain(
+            pb.ExplainRequest(session_id=session_id),
+            metadata=_metadata(),
+            timeout=_EXPLAIN_WITHIN_S,
+        )
+        return reply.state, reply.message
+    except grpc.RpcError as exc:
+        return "broker_unreachable", _unreachable(settings, exc).message
+    finally:
+        channel.close()
+
+
+# ---------------------------------------------------------------- gRPC
+
+
+def _import_grpc() -> tuple[Any, Any, Any]:
+    """Import gRPC late, and so that a forked child may use it, too; it must not print."""
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    import grpc
+
+    from cupool.proto.v1 import pool_pb2, pool_pb2_grpc
+
+    return grpc, pool_pb2, pool_pb2_grpc
+
+
+def _target(settings: Settings) -> str:
+    return addresses.grpc_target(settings.pool) if settings.pool else _embedded_address()
+
+
+def _place(settings: Settings) -> str:
+    return settings.pool or "this run's own address"
+
+
+def _metadata() -> tuple[tuple[str, str], ...]:
+    return (("cupool-job-token", os.environ.get("CUPOOL_JOB_TOKEN", "")),)
+
+
+def _check_reachable(url: str, timeout_s: float = _CONNECT_WITHIN_S) -> None:
+    """Try to connect, for a clear and early error.
+
+    Raises:
+        PoolUnreachable: nobody accepts connections there.
+    """
+    import socket
+
+    if url.startswith("unix-abstract:"):
+        if not _answers(url):
+            raise _nobody(url, "nobody listens there")
+        return
+    try:
+        socket.create_connection(addresses.split_host_port(url), timeout_s).close()
+    except OSError as exc:
+        raise _nobody(url, exc.strerror or str(exc)) from None
+
+
+def _nobody(url: str, why: str) -> PoolUnreachable:
+    return PoolUnreachable(
+        f"no broker answers at {url}: {why}",
+        remedy="start one there:            cupool broker\n"
+        "or use a pool of your own:  cupool run --pool '' ...",
+    )
+
+
+def _unreachable(settings: Settings, exc: Any) -> PoolError:
+    code = getattr(exc.code(), "name", "UNKNOWN")
+    details = str(exc.details() or "no details")
+    if code == "UNAUTHENTICATED":
+        return AccessDenied(details)
+    return PoolUnreachable(f"the broker at {_place(settings)} does not answer ({code}: {details})")

@@ -1,0 +1,421 @@
+"""Queue of operations in one session: who sends, who waits, whose error (design section 4).
+
+Threads of the script append records to one list, without a lock; whoever finds it long, old or
+needs an answer encodes and sends it. Whoever waits receives for everybody. Appending, copying
+the head of a list and deleting it are each atomic in CPython; that is why nothing is lost
+when another thread appends, or the garbage collector releases, in the middle of a flush.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from time import monotonic, perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from cupool.errors import LeaseLost, ProtocolViolation
+from cupool.proto import messages as m
+from cupool.proto import values
+from cupool.proto.failures import from_failure
+from cupool.transport.channel import Channel, ChannelClosed
+from cupool.transport.transfers import Incoming, Outgoing
+
+FLUSH_RECORDS = 128
+FLUSH_AGE_NS = 300_000
+SEND_TIMEOUT_S = 60.0
+PROGRESS_TIMEOUT_S = 60.0
+"""A transfer that moves no byte for this long is given up."""
+_FREE = "free"
+_FOLLOW_S = 0.05
+
+Loss = Callable[[str], BaseException]
+
+
+class Request:
+    """An answer that somebody waits for."""
+
+    __slots__ = ("destination", "done", "failure", "incoming", "value")
+
+    def __init__(self, destination: np.ndarray[Any, Any] | None = None) -> None:
+        self.done = False
+        self.value: Any = None
+        self.failure: BaseException | None = None
+        self.destination = destination
+        self.incoming: Incoming | None = None
+
+
+class Staged:
+    """A batch on its way out; each step of sending it may be repeated after a Ctrl-C."""
+
+    __slots__ = ("count", "first", "frames", "sequence")
+
+    def __init__(self, first: Any, count: int, sequence: int, frames: list[m.Frame]) -> None:
+        self.first = first
+        self.count = count
+        self.sequence = sequence
+        self.frames = frames
+
+
+class Attached:
+    """A record whose PAYLOAD values count within its own frames, until it is put in a batch."""
+
+    __slots__ = ("frames", "record")
+
+    def __init__(self, record: tuple[Any, ...], frames: list[m.Frame]) -> None:
+        self.record = record
+        self.frames = frames
+
+
+class Counters:
+    """What `cupool run --stats` prints."""
+
+    __slots__ = ("batches", "operations", "received_bytes", "sent_bytes", "waits")
+
+    def __init__(self) -> None:
+        self.batches = self.operations = self.waits = 0
+        self.sent_bytes = self.received_bytes = 0
+
+
+class Pipeline:
+    """Sends records in order and receives answers, over one channel.
+
+    Args:
+        channel: open and welcomed.
+        lost: makes the exception for "the other side is gone", from what the channel said.
+    """
+
+    def __init__(self, channel: Channel, lost: Loss) -> None:
+        self.pending: list[Any] = []
+        self.counters = Counters()
+        self.relaid: dict[str, int] = {}
+        self.failures: deque[BaseException] = deque()
+        self.broken: BaseException | None = None
+        self._channel = channel
+        self._lost = lost
+        # Who holds the flush lock may wait for acknowledgements, and whoever receives those may
+        # have to send a Pong or a Credit: hence two locks.
+        self._flush_lock = threading.RLock()
+        self._send_lock = threading.Lock()
+        self._receive_lock = threading.Lock()
+        self._turn = threading.Condition()
+        self._staged: Staged | None = None
+        self._sequence = 0
+        self._acknowledged = 0
+        self._requests: dict[int, Request] = {}
+        self._outgoing: dict[int, Outgoing] = {}
+        self._credited: dict[int, int] = {}
+        self._incoming: dict[int, Request] = {}
+        self._last_flush_ns = 0
+        self._payload_bytes = 0
+
+    # ---------------------------------------------------------------- sending
+
+    def submit(self, record: tuple[Any, ...]) -> None:
+        """Queue a record; flush if the queue is long or old."""
+        pending = self.pending
+        pending.append(record)
+        if len(pending) >= FLUSH_RECORDS or perf_counter_ns() - self._last_flush_ns > FLUSH_AGE_NS:
+            self.flush()
+
+    def attach(self, record: tuple[Any, ...], frames: list[m.Frame], size_bytes: int) -> None:
+        """Queue a record with payload frames, which the caller must not change any more."""
+        self._payload_bytes += size_bytes
+        self.pending.append(Attached(record, frames))
+        if len(self.pending) >= FLUSH_RECORDS or self._payload_bytes >= m.CHUNK_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send all that is queued.
+
+        Raises:
+            LeaseLost: the other side is gone.
+        """
+        with self._flush_lock:
+            while self._staged is not None or self.pending:
+                if self.broken is not None:
+                    raise self.broken
+                self._await_window()
+                staged = self._staged
+                if staged is None:
+                    staged = self._staged = self._stage()
+                if self.pending and self.pending[0] is staged.first:
+                    del self.pending[: staged.count]
+                if staged.sequence > self._sequence:
+                    self._send(staged.frames)
+                    self._sequence = staged.sequence
+                self._staged = None
+            self._last_flush_ns = perf_counter_ns()
+
+    def _stage(self) -> Staged:
+        batch = self.pending[: m.MAX_RECORDS // 2]
+        records: list[Any] = []
+        frames: list[m.Frame] = [b""]
+        run: list[int] | None = None
+        taken = 0
+        for item in batch:
+            if type(item) is int:
+                if run is None:
+                    run = [item]
+                    records.append((_FREE, (), run, None))
+                else:
+                    run.append(item)
+                taken += 1
+                continue
+            run = None
+            if type(item) is Attached:
+                if len(frames) + len(item.frames) > m.MAX_PAYLOADS // 2:
+                    break
+                first_frame = len(frames) - 1
+                frames += item.frames
+                item = _shift_payloads(item.record, first_frame)
+            records.append(item)
+            taken += 1
+        sequence = self._sequence + 1
+        frames[0] = m.encode(m.Batch(sequence, records))
+        self._payload_bytes = 0
+        self.counters.batches += 1
+        self.counters.operations += taken
+        self.counters.sent_bytes += sum(len(frame) for frame in frames)
+        return Staged(batch[0], taken, sequence, frames)
+
+    def _send(self, frames: list[m.Frame]) -> None:
+        try:
+            with self._send_lock:
+                self._channel.send(frames, SEND_TIMEOUT_S)
+        except (ChannelClosed, TimeoutError) as exc:
+            self._break(exc)
+
+    def send_message(self, message: m.Message, *frames: m.Frame) -> None:
+        self._send([m.encode(message), *frames])
+
+    def _await_window(self) -> None:
+        """Wait until fewer than BATCH_WINDOW batches are unacknowledged: bounded memory."""
+        while self._sequence - self._acknowledged >= m.BATCH_WINDOW and self.broken is None:
+            self._pump(lambda: self._sequence - self._acknowledged < m.BATCH_WINDOW)
+
+    # ---------------------------------------------------------------- waiting
+
+    def request(self, number: int, destination: np.ndarray[Any, Any] | None = None) -> Request:
+        """Expect the answer to a request record."""
+        request = self._requests[number] = Request(destination)
+        return request
+
+    def wait(self, number: int, request: Request) -> Any:
+        """Flush, wait for the answer, and raise what went wrong before it.
+
+        Raises:
+            the error of the request or of an earlier operation; LeaseLost.
+        """
+        self.counters.waits += 1
+        try:
+            self.flush()
+            self._pump(lambda: request.done)
+        finally:
+            self._requests.pop(number, None)
+        if request.failure is not None:
+            self.failures.clear()
+            raise request.failure
+        self.raise_failure()
+        return request.value
+
+    def raise_failure(self) -> None:
+        """Raise the first failure that nobody has seen; later ones follow from it."""
+        if self.failures:
+            first = self.failures.popleft()
+            self.failures.clear()
+            raise first
+        if self.broken is not None:
+            raise self.broken
+
+    def upload(self, transfer: int, data: memoryview) -> None:
+        """Send the chunks of a transfer whose record is queued; return when all have left."""
+        self.flush()
+        outgoing = self._outgoing[transfer] = Outgoing(transfer, data)
+        deadline = monotonic() + PROGRESS_TIMEOUT_S
+        try:
+            while not outgoing.done and self.broken is None:
+                credited = self._credited.get(transfer, 0)
+                for header, part in outgoing.chunks():
+                    self._send([header, part])
+                    self.counters.sent_bytes += part.nbytes
+                    deadline = monotonic() + PROGRESS_TIMEOUT_S
+                if not outgoing.done:
+                    self._pump(lambda: self._credited.get(transfer, 0) > credited, deadline)
+                    if monotonic() > deadline:
+                        self._break(TimeoutError("an upload made no progress"))
+        finally:
+            del self._outgoing[transfer]
+            self._credited.pop(transfer, None)
+            if not outgoing.done and self.broken is None:
+                self.send_message(m.Chunk(transfer, m.ABORTED), b"")  # Ctrl-C half way
+        if self.broken is not None:
+            raise self.broken
+
+    def _pump(self, done: Callable[[], bool], deadline: float | None = None) -> None:
+        """Receive until `done()`: one thread receives for all, the others wait for its word."""
+        while not done():
+            if self.broken is not None:
+                raise self.broken
+            if deadline is not None and monotonic() > deadline:
+                return
+            if not self._receive_lock.acquire(blocking=False):
+                with self._turn:
+                    if not done():
+                        self._turn.wait(_FOLLOW_S)
+                continue
+            try:
+                while not done() and self.broken is None:
+                    if not self._receive(1.0) and deadline and monotonic() > deadline:
+                        return
+            finally:
+                self._receive_lock.release()
+                with self._turn:
+                    self._turn.notify_all()
+
+    def poll(self) -> None:
+        """Take what has arrived, without waiting: the idle thread's part."""
+        if self.broken is None and self._receive_lock.acquire(blocking=False):
+            try:
+                while self.broken is None and self._receive(0):
+                    pass
+            except Exception:
+                # The thread that waits next meets `broken` and raises it where the user sees it.
+                return
+            finally:
+                self._receive_lock.release()
+                with self._turn:
+                    self._turn.notify_all()
+
+    # ---------------------------------------------------------------- receiving
+
+    def _receive(self, timeout_s: float) -> bool:
+        try:
+            frames = self._channel.receive(timeout_s)
+        except (ChannelClosed, ProtocolViolation) as exc:
+            self._break(exc)
+            return False
+        if frames is None:
+            return False
+        try:
+            self._dispatch(m.decode(frames), frames[1:])
+        except ProtocolViolation as exc:
+            self._break(exc)
+        return True
+
+    def _dispatch(self, message: m.Message, payloads: list[m.Frame]) -> None:
+        if isinstance(message, m.Ack):
+            self._acknowledged = max(self._acknowledged, message.sequence)
+            self.failures.extend(from_failure(f) for f in message.failures)
+            for name, count in message.relaid.items():
+                self.relaid[name] = self.relaid.get(name, 0) + count
+        elif isinstance(message, m.Value):
+            self._take_value(message, payloads)
+        elif isinstance(message, m.Failed):
+            request = self._requests.get(message.request)
+            if request is not None:
+                request.failure = from_failure(message.failure)
+                request.done = True
+        elif isinstance(message, m.Chunk):
+            self._take_chunk(message, payloads)
+        elif isinstance(message, m.Credit):
+            outgoing = self._outgoing.get(message.transfer)
+            if outgoing is not None:
+                outgoing.credit(message.chunks)
+                self._credited[message.transfer] = self._credited.get(message.transfer, 0) + 1
+        elif isinstance(message, m.Ping):
+            self.send_message(m.Pong(message.token))
+        elif isinstance(message, m.Bye):
+            self._break(ChannelClosed(message.message or message.reason))
+        elif not isinstance(message, m.Pong):
+            raise ProtocolViolation(f"the server sent {type(message).__name__} unasked")
+
+    def _take_value(self, message: m.Value, payloads: list[m.Frame]) -> None:
+        # An answer that nobody waits for any more (Ctrl-C) still has to be taken off the wire.
+        request = self._requests.get(message.request) or Request()
+        wire = message.value
+        if isinstance(wire, list) and wire and wire[0] == values.TRANSFER:
+            dtype = values.dtype_from_wire(wire[2])
+            target = _destination(request, dtype, wire[3], wire[4])
+            request.value = target
+            request.incoming = Incoming(wire[1], _bytes_of(target))
+            self._incoming[wire[1]] = request
+            return
+        request.value = values.Reader(_no_arrays, payloads).read(wire)
+        self.counters.received_bytes += sum(len(p) for p in payloads)
+        request.done = True
+
+    def _take_chunk(self, message: m.Chunk, payloads: list[m.Frame]) -> None:
+        request = self._incoming.get(message.transfer)
+        if request is None or request.incoming is None or len(payloads) != 1:
+            raise ProtocolViolation(f"a chunk of unknown transfer {message.transfer}")
+        self.counters.received_bytes += len(payloads[0])
+        if message.offset == m.ABORTED:
+            raise ProtocolViolation(f"the server gave transfer {message.transfer} up")
+        grant = request.incoming.accept(message.offset, payloads[0])
+        if request.incoming.done:
+            del self._incoming[message.transfer]
+            request.done = True
+        elif grant:
+            self.send_message(m.Credit(message.transfer, grant))
+
+    def _break(self, exc: BaseException) -> None:
+        if self.broken is None:
+            self.broken = self._lost(str(exc))
+            self.broken.__cause__ = exc
+        with self._turn:
+            self._turn.notify_all()
+
+    # ---------------------------------------------------------------- the end
+
+    def close(self, reason: str, timeout_s: float) -> None:
+        """Send what is queued and Bye; never raises, never waits longer than `timeout_s`."""
+        if self._flush_lock.acquire(timeout=timeout_s):
+            try:
+                if self.broken is None:
+                    self.flush()
+                    self._send([m.encode(m.Bye(reason))])
+            except (LeaseLost, ProtocolViolation):
+                return
+            finally:
+                self._flush_lock.release()
+                self._channel.close(timeout_s)
+
+
+def _no_arrays(handle: int) -> Any:
+    raise ProtocolViolation("the server named a handle in a value")
+
+
+def _bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
+    return memoryview(flat.view(np.uint8))
+
+
+def _destination(
+    request: Request, dtype: np.dtype[Any], shape: Any, order: Any
+) -> np.ndarray[Any, Any]:
+    """The array that a fetch fills: the caller's own where it fits as it lies, else a new one."""
+    values.checked_size(shape, dtype)
+    given = request.destination
+    if given is not None and given.dtype == dtype and list(given.shape) == list(shape):
+        if given.flags.c_contiguous if order == "C" else given.flags.f_contiguous:
+            return given
+    return np.empty(tuple(shape), dtype, "F" if order == "F" else "C")
+
+
+def _shift_payloads(record: Any, by: int) -> Any:
+    """Renumber the payload frames of a record within its batch."""
+    if by == 0:
+        return record
+
+    def shift(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            if len(value) == 5 and value[0] == values.PAYLOAD:
+                return (values.PAYLOAD, value[1] + by, *value[2:])
+            return [shift(v) for v in value]
+        return value
+
+    name, outs, args, *rest = record
+    return (name, outs, [shift(a) for a in args], *rest)

@@ -1,0 +1,443 @@
+"""The script's session on the pool: lease, handshake, one `DeviceSession` for each granted device.
+
+Nothing happens at import: the lease is taken at the first use of a device. A forked child
+starts over with a session of its own on the same lease.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cupool import __version__
+from cupool.client_shim import lease as leases
+from cupool.client_shim import shadow
+from cupool.client_shim.handles import Handle
+from cupool.client_shim.pipeline import Pipeline, Request
+from cupool.config import Settings, load
+from cupool.errors import (
+    AccessDenied,
+    LeaseLost,
+    PoolError,
+    PoolUnreachable,
+    ProtocolMismatch,
+    ProtocolViolation,
+    SessionClosed,
+)
+from cupool.proto import messages as m
+from cupool.proto import versions
+from cupool.proto.values import PAYLOAD, TRANSFER, dtype_to_wire
+from cupool.transport.channel import Channel, ChannelClosed, connect
+
+HANDSHAKE_TIMEOUT_S = 15.0
+IDLE_BUSY_S = 0.002
+IDLE_QUIET_S = 0.05
+CLOSE_TIMEOUT_S = 2.0
+
+OutLayout: TypeAlias = "tuple[tuple[int, ...], np.dtype[Any], shadow.Order]"
+
+
+class DeviceSession:
+    """One granted device: makes handles, emits operations, waits for values.
+
+    Attributes:
+        ordinal: the script's number of the device.
+        info: what the server said of it; `info.memory_bytes` is what was granted.
+        used_bytes: the client's own account of what its arrays take.
+        pending: the pipeline's queue, where handles put their release.
+        open: False once closed, broken away, or inherited by a forked child.
+    """
+
+    def __init__(
+        self, ordinal: int, granted: leases.GrantedDevice, settings: Settings
+    ) -> None:
+        self.settings = settings
+        self.ordinal = ordinal
+        self.granted = granted
+        self.handle_numbers = itertools.count(1)
+        self._numbers = itertools.count(1)
+        self.used_bytes = 0
+        self.limit_bytes = granted.memory_bytes
+        self.open = True
+        self.blocking = settings.blocking
+        self.wait_sites: dict[str, int] | None = {} if settings.stats else None
+        self.channel = _connect(granted)
+        self.channel.send(
+            [m.encode(m.Hello(versions.MINIMUM, versions.CURRENT, granted.token, _client()))]
+        )
+        self.info: m.DeviceInfo
+        self.pipeline = Pipeline(self.channel, self._lost)
+        self.pending = self.pipeline.pending
+        self.submit = self.pipeline.submit
+
+    def welcome(self) -> None:
+        """Read the answer to Hello.
+
+        Raises:
+            ProtocolMismatch, AccessDenied, LeaseLost, PoolUnreachable
+        """
+        deadline = monotonic() + HANDSHAKE_TIMEOUT_S
+        frames = None
+        while frames is None and monotonic() < deadline:
+            try:
+                frames = self.channel.receive(deadline - monotonic())
+            except ChannelClosed as exc:
+                raise self._lost(str(exc)) from exc
+        if frames is None:
+            raise PoolUnreachable(
+                f"the session worker at {self.channel.url} did not answer in"
+                f" {HANDSHAKE_TIMEOUT_S:.0f} s",
+                remedy="see the pool's state:   cupool status",
+                reference=f"session {self.granted.session_id}",
+            )
+        answer = m.decode(frames)
+        if isinstance(answer, m.Refuse):
+            raise _refused(answer, self.granted)
+        if not isinstance(answer, m.Welcome):
+            raise ProtocolViolation(f"the server answered Hello with {type(answer).__name__}")
+        self.info = answer.device
+
+    def _lost(self, what: str) -> BaseException:
+        self.open = False
+        state, message = leases.explain(self.settings, self.granted.session_id)
+        where = f"GPU {self.ordinal} ({self.granted.name} of server {self.granted.server})"
+        return LeaseLost(
+            f"the session on {where} is lost: {message or what}",
+            remedy="run the script again; what is left of the pool:   cupool status",
+            reference=f"session {self.granted.session_id}, {state or 'no word from the broker'}",
+        )
+
+    # ---------------------------------------------------------------- operations
+
+    def check(self) -> None:
+        """Raise unless this session can be used from here."""
+        if self.open:
+            return
+        if self.pipeline.broken is not None:
+            raise self.pipeline.broken
+        raise SessionClosed(
+            "this array belongs to a session that this process does not have: it was made before"
+            " a fork, or the session was closed",
+            remedy="pass data to a forked child as NumPy arrays (cupy.asnumpy), or use the"
+            " multiprocessing start method 'spawn'",
+        )
+
+    def emit(
+        self,
+        name: str,
+        args: Sequence[Any],
+        kwargs: dict[str, Any] | None,
+        outs: Sequence[OutLayout],
+    ) -> list[Handle]:
+        """Queue an operation whose results are predicted; return their handles at once.
+
+        Args:
+            args, kwargs: in the grammar of `proto.values`.
+            outs: shape, dtype, order of each result.
+
+        Raises:
+            OutOfMemoryError: the device confirmed that the results do not fit.
+        """
+        if not self.open:
+            self.check()
+        handles = []
+        specs = []
+        for shape, dtype, order in outs:
+            size_bytes = dtype.itemsize
+            for length in shape:
+                size_bytes *= length
+            handle = Handle(self, size_bytes)
+            handles.append(handle)
+            specs.append((handle.ref[1], dtype_to_wire(dtype), shape, order))
+        self.submit((name, specs, args, kwargs))
+        if self.used_bytes > self.limit_bytes or self.blocking:
+            self.synchronize()
+        return handles
+
+    def emit_view(
+        self, owner: Handle, offset_bytes: int, shape: tuple[int, ...], dtype: Any, order: Any
+    ) -> Handle:
+        """Queue a view of an owner's memory."""
+        handle = Handle(self)
+        spec = (handle.ref[1], dtype_to_wire(dtype), shape, order)
+        self.submit(("view", (spec,), (owner.ref, offset_bytes), None))
+        return handle
+
+    def emit_object(
+        self, name: str, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> Handle:
+        """Queue an operation that makes an object of the device, such as a random generator."""
+        if not self.open:
+            self.check()
+        handle = Handle(self)
+        self.submit((name, ((handle.ref[1], "object"),), args, kwargs))
+        return handle
+
+    def emit_unknown(
+        self, name: str, args: Sequence[Any], kwargs: dict[str, Any] | None, count: int
+    ) -> tuple[list[Handle], list[tuple[Any, ...]]]:
+        """Queue an operation whose results cannot be predicted, and wait for their layouts.
+
+        Returns:
+            the handles, and (shape, dtype, order or strides) of each.
+        """
+        if not self.open:
+            self.check()
+        handles = [Handle(self) for _ in range(count)]
+        self.submit((name, [(h.ref[1],) for h in handles], args, kwargs))
+        described = self.ask("describe", [h.ref for h in handles])
+        rows = [(tuple(shape), dtype, tuple(strides)) for dtype, shape, strides in described]
+        for handle, (shape, dtype, _) in zip(handles, rows, strict=True):
+            handle.charge(dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
+        return handles, rows
+
+    def upload(
+        self, name: str, prefix: tuple[Any, ...], array: np.ndarray[Any, Any], out: OutLayout | None
+    ) -> list[Handle]:
+        """Send a contiguous host array as the last argument of `upload` or `write`.
+
+        The array's bytes are copied or sent before this returns: the caller may change them.
+        """
+        if not self.open:
+            self.check()
+        order = "C" if array.flags.c_contiguous else "F"
+        flat = array.reshape(-1) if order == "C" else array.T.reshape(-1)
+        handles = [] if out is None else [Handle(self, array.nbytes)]
+        outs = () if out is None else ((handles[0].ref[1], dtype_to_wire(out[1]), out[0], out[2]),)
+        if self.used_bytes > self.limit_bytes:
+            self.flush_releases()
+        wire = (dtype_to_wire(array.dtype), array.shape, order)
+        if array.nbytes <= m.INLINE_LIMIT_BYTES:
+            record = (name, outs, (*prefix, (PAYLOAD, 0, *wire)), None)
+            self.pipeline.attach(record, [flat.tobytes()], array.nbytes)
+        else:
+            transfer = next(self._numbers)
+            self.submit((name, outs, (*prefix, (TRANSFER, transfer, *wire)), None))
+            self.pipeline.upload(transfer, memoryview(flat.view(np.uint8)))
+        if self.used_bytes > self.limit_bytes or self.blocking:
+            self.synchronize()
+        return handles
+
+    # ---------------------------------------------------------------- waits
+
+    def ask(
+        self, name: str, args: Sequence[Any], destination: np.ndarray[Any, Any] | None = None
+    ) -> Any:
+        """Queue a request record, wait for its answer and return it.
+
+        Raises:
+            what went wrong in this or an earlier operation; LeaseLost.
+        """
+        if not self.open:
+            self.check()
+        if self.wait_sites is not None:
+            site = _user_line()
+            self.wait_sites[site] = self.wait_sites.get(site, 0) + 1
+        number = next(self._numbers)
+        request: Request = self.pipeline.request(number, destination)
+        self.pipeline.pending.append((name, number, args, None))
+        return self.pipeline.wait(number, request)
+
+    def fetch(self, handle: Handle, destination: np.ndarray[Any, Any] | None = None) -> Any:
+        """Wait for an array's data; a new or the given host array, contiguous in C or F order."""
+        return self.ask("fetch", (handle.ref,), destination)
+
+    def synchronize(self) -> None:
+        """Wait until everything queued so far is done."""
+        self.ask("synchronize", ())
+
+    def flush_releases(self) -> None:
+        """Take the device's word for the memory in use, after the releases that are queued."""
+        self.used_bytes = self.ask("memory", ())["used"]
+
+    def close(self) -> None:
+        """End the session; queued operations are sent, nothing is waited for."""
+        if self.open:
+            self.open = False
+            self.pipeline.close("closed", CLOSE_TIMEOUT_S)
+
+    def abandon(self) -> None:
+        """Forget the session in a forked child: it is the parent's."""
+        self.open = False
+        self.channel.abandon()
+
+
+def _client() -> str:
+    return f"cupool {__version__}, python {sys.version_info[0]}.{sys.version_info[1]}"
+
+
+def _connect(granted: leases.GrantedDevice) -> Channel:
+    problem: PoolError | None = None
+    for url in granted.urls:
+        try:
+            return connect(url, HANDSHAKE_TIMEOUT_S)
+        except PoolUnreachable as exc:
+            problem = exc
+    raise problem or PoolUnreachable(
+        f"server {granted.server} offers no address that this client can use",
+        remedy="choose another carrier:   cupool run --carrier tcp ...",
+    )
+
+
+def _refused(answer: m.Refuse, granted: leases.GrantedDevice) -> PoolError:
+    reference = f"session {granted.session_id}"
+    if answer.reason == "version":
+        older = "this client" if answer.minimum > versions.CURRENT else f"server {granted.server}"
+        return ProtocolMismatch(
+            f"this client speaks protocol {versions.MINIMUM} to {versions.CURRENT}, the server"
+            f" {answer.minimum} to {answer.current}",
+            remedy=f"upgrade {older}:   pip install --upgrade cupool",
+            reference=reference,
+        )
+    if answer.reason == "denied":
+        return AccessDenied(answer.message, reference=reference)
+    return LeaseLost(answer.message, reference=reference)
+
+
+def _user_line() -> str:
+    """Return "file:line" of the caller outside cupool, for --stats."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    roots = (os.path.join(here, ""), os.path.join(os.path.dirname(here), "cupool", ""))
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(roots) and "client_shim" not in name:
+            break
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+# -------------------------------------------------------------------- the process's sessions
+
+
+class _Current(threading.local):
+    """Each thread's current device and stream."""
+
+    device = 0
+    stream = 0
+
+
+current = _Current()
+_sessions: list[DeviceSession] = []
+_lock = threading.RLock()
+_at_reset: list[Callable[[], None]] = []
+
+
+def on_reset(action: Callable[[], None]) -> None:
+    """Call `action` when the sessions of this process are forgotten (fork, `reset`)."""
+    _at_reset.append(action)
+
+
+def sessions() -> list[DeviceSession]:
+    """Return the sessions of all granted devices, taking the lease at the first call.
+
+    Raises:
+        NoDeviceAvailable, PoolUnreachable, AccessDenied, ProtocolMismatch
+    """
+    if _sessions:
+        return _sessions
+    with _lock:
+        if not _sessions:
+            settings = load().settings
+            lease = leases.acquire(settings)
+            opened = [DeviceSession(i, one, settings) for i, one in enumerate(lease.devices)]
+            for session in opened:
+                session.welcome()
+            _sessions.extend(opened)
+            threading.Thread(target=_idle, name="cupool-idle", daemon=True).start()
+    return _sessions
+
+
+def session() -> DeviceSession:
+    """Return the session of this thread's current device."""
+    ordinal = current.device
+    if ordinal < len(_sessions):
+        return _sessions[ordinal]
+    return sessions()[ordinal]
+
+
+def device_count() -> int:
+    """Return how many devices were granted."""
+    return len(sessions())
+
+
+def reset() -> None:
+    """Close all sessions; the next use of a device starts new ones on the same lease or a new one.
+
+    Arrays made before can no longer be used.
+    """
+    with _lock:
+        closing = list(_sessions)
+        _sessions.clear()
+        for one in closing:
+            one.close()
+        for action in _at_reset:
+            action()
+
+
+def _idle() -> None:
+    """Send what a computing or idle script left queued, and take what has arrived."""
+    owner = os.getpid()
+    pause = threading.Event()
+    quiet = 0
+    while os.getpid() == owner:
+        opened = [one for one in _sessions if one.open]
+        if not opened:
+            return
+        busy = False
+        for one in opened:
+            try:
+                if one.pending:
+                    busy = True
+                    one.pipeline.flush()
+                one.pipeline.poll()
+            except PoolError:
+                continue  # kept in the pipeline; raised where the script waits
+        quiet = 0 if busy else quiet + 1
+        pause.wait(IDLE_BUSY_S if quiet < 50 else IDLE_QUIET_S)
+
+
+def _after_fork() -> None:
+    global _lock
+    _lock = threading.RLock()
+    for one in _sessions:
+        one.abandon()
+    _sessions.clear()
+    for action in _at_reset:
+        action()
+
+
+def _at_exit() -> None:
+    for one in list(_sessions):
+        if one.wait_sites is not None:
+            _print_stats(one)
+        for failure in list(one.pipeline.failures)[:1]:
+            # Nothing waited for this operation, so nothing could raise it.
+            print(f"cupool: an operation failed and no one looked: {failure!r}", file=sys.stderr)
+        one.close()
+    _sessions.clear()
+
+
+def _print_stats(one: DeviceSession) -> None:
+    c = one.pipeline.counters
+    lines = [
+        f"cupool: GPU {one.ordinal}: {c.operations} operations in {c.batches} batches,"
+        f" {c.waits} waits, {c.sent_bytes:,} bytes sent, {c.received_bytes:,} received"
+    ]
+    for site, count in sorted((one.wait_sites or {}).items(), key=lambda x: -x[1])[:20]:
+        lines.append(f"cupool:   {count:6d} waits at {site}")
+    for name, count in sorted(one.pipeline.relaid.items()):
+        lines.append(f"cupool:   {count:6d} results of '{name}' re-laid")
+    print("\n".join(lines), file=sys.stderr)
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork)

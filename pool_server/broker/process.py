@@ -1,0 +1,106 @@
+"""`cupool broker`: the broker as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+import grpc.aio
+
+from cupool.addresses import check_bind, split_host_port
+from cupool.errors import ConfigurationError
+from cupool.pool_server import lifecycle
+from cupool.pool_server.broker.service import BrokerService, NodeService
+from cupool.pool_server.notify import feed_watchdog, notify
+from cupool.proto.v1 import pool_pb2 as pb
+from cupool.proto.v1 import pool_pb2_grpc as rpc
+
+log = logging.getLogger("cupool.broker")
+
+_MESSAGE_LIMIT_BYTES = 8 << 20
+_LAST_WORD_S = 0.5
+_OPTIONS = (
+    ("grpc.max_receive_message_length", _MESSAGE_LIMIT_BYTES),
+    ("grpc.so_reuseport", 0),
+    ("grpc.keepalive_permit_without_calls", 1),
+    # Servers and waiting clients ping each 2 s, to notice a broker that hangs.
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 500),
+    ("grpc.http2.max_ping_strikes", 0),
+)
+
+
+async def serve(listen: str, *, insecure_bind: bool = False, url_file: str = "") -> None:
+    """Run a broker until SIGTERM.
+
+    Args:
+        listen: `grpc://host:port` (0 lets the system choose) or `unix-abstract:name`.
+        url_file: the real address is written there once the broker answers.
+
+    Raises:
+        ConfigurationError: the address is wrong, taken, or open to other machines.
+    """
+    stop = lifecycle.Stop()
+    server = grpc.aio.server(options=_OPTIONS)
+    url = _bind(server, listen, insecure=insecure_bind)
+    broker = BrokerService(url)
+    rpc.add_BrokerServicer_to_server(broker, server)  # type: ignore[no-untyped-call]
+    rpc.add_NodeServicer_to_server(NodeService(broker), server)  # type: ignore[no-untyped-call]
+    health = _add_extras(server)
+    await server.start()
+    log.info("broker listens", extra={"url": url})
+    if url_file:
+        lifecycle.write_atomically(url_file, url + "\n")
+    notify(f"READY=1\nSTATUS=listening at {url}")
+    watchdog = asyncio.create_task(feed_watchdog())
+    await stop.asked.wait()
+    notify("STOPPING=1")
+    watchdog.cancel()
+    if health is not None:
+        await health.enter_graceful_shutdown()
+    broker.close()
+    with contextlib.suppress(asyncio.CancelledError):
+        await server.stop(_LAST_WORD_S)
+    log.info("broker stopped; sessions go on without it")
+
+
+def _bind(server: grpc.aio.Server, listen: str, *, insecure: bool) -> str:
+    """Open the port; return the URL with the port that was really bound."""
+    if listen.startswith("unix-abstract:"):
+        target = listen
+    else:
+        host, port = split_host_port(listen)
+        warning = check_bind(host, insecure=insecure)
+        if warning:
+            log.warning(warning)
+        host = f"[{host}]" if ":" in host else host
+        target = f"{host}:{port}"
+    try:
+        bound = server.add_insecure_port(target)
+    except RuntimeError:
+        raise ConfigurationError(
+            f"{listen} cannot be bound: it is in use or not this machine's",
+            remedy="choose another:   cupool broker --listen grpc://127.0.0.1:0",
+        ) from None
+    return listen if target == listen else f"grpc://{host}:{bound}"
+
+
+def _add_extras(server: grpc.aio.Server) -> object | None:
+    """Serve grpc.health.v1 and reflection where their packages are installed."""
+    names = [f"cupool.v1.{name}" for name in pb.DESCRIPTOR.services_by_name]
+    servicer = None
+    with contextlib.suppress(ModuleNotFoundError):
+        from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+        servicer = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+        status = health_pb2.HealthCheckResponse.SERVING
+        # `set` is a coroutine that only stores; nobody watches before the server starts
+        for name in names:
+            asyncio.ensure_future(servicer.set(name, status))
+        names.append(health.SERVICE_NAME)
+    with contextlib.suppress(ModuleNotFoundError):
+        from grpc_reflection.v1alpha import reflection
+
+        reflection.enable_server_reflection([*names, reflection.SERVICE_NAME], server)
+    return servicer

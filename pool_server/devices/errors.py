@@ -1,0 +1,54 @@
+"""Errors that CuPy defines and a device raises: CuPy's names, arguments and texts.
+
+Each has a `wire_name`, under which the client finds CuPy's own class.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+ILLEGAL_ADDRESS = 700
+_TEXTS = {
+    2: ("cudaErrorMemoryAllocation", "out of memory"),
+    101: ("cudaErrorInvalidDevice", "invalid device ordinal"),
+    700: ("cudaErrorIllegalAddress", "an illegal memory access was encountered"),
+    719: ("cudaErrorLaunchFailure", "unspecified launch failure"),
+}
+DEAD_CONTEXT = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
+"""CUDA statuses after which a context is of no more use."""
+
+
+class OutOfMemoryError(MemoryError):
+    """No room: `size` bytes asked for, `total` held, `limit` (0 = the device's own size)."""
+
+    wire_name: ClassVar[str] = "OutOfMemoryError"
+
+    def __init__(self, size: int, total: int, limit: int = 0) -> None:
+        super().__init__(size, total, limit)
+        self.size, self.total, self.limit = size, total, limit
+
+    def __str__(self) -> str:
+        text = f"Out of memory allocating {self.size:,} bytes"
+        text += f" (allocated so far: {self.total:,} bytes"
+        if self.limit:
+            text += f", limit set to: {self.limit:,} bytes"
+        return text + ")."
+
+
+class CUDARuntimeError(RuntimeError):
+    """The CUDA runtime returned `status`."""
+
+    wire_name: ClassVar[str] = "CUDARuntimeError"
+
+    def __init__(self, status: int, text: str = "") -> None:
+        super().__init__(status)
+        self.status = status
+        name, message = _TEXTS.get(status, (f"cudaError({status})", "see the CUDA documentation"))
+        self.text = text or f"{name}: {message}"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class DeviceLost(CUDARuntimeError):
+    """The device, or the context on it, is of no more use: the session must end."""

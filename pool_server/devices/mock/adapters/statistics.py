@@ -1,0 +1,1 @@
+"""Where CuPy differs from NumPy in the chapter `proto.operations.statistics`."""

@@ -1,0 +1,50 @@
+"""What both daemons share: the event loop, signals, and handing their address on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Coroutine
+from typing import Any
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Run a daemon on uvloop where it is installed."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        asyncio.run(main)
+    else:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(main)
+
+
+class Stop:
+    """SIGTERM and SIGINT: the first asks to stop, the second to do it at once."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.urged = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._signal)
+
+    def _signal(self) -> None:
+        if self.asked.is_set():
+            self.urged.set()
+        self.asked.set()
+
+
+def write_atomically(path: str, text: str) -> None:
+    """Write a small file in one step, so that a reader sees all of it or nothing."""
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

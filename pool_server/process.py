@@ -1,0 +1,142 @@
+"""`cupool serve`: the daemon of one machine as a process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import grpc.aio
+
+from cupool.addresses import check_bind, grpc_target, machine
+from cupool.errors import ConfigurationError
+from cupool.pool_server import lifecycle
+from cupool.pool_server.notify import feed_watchdog, notify
+from cupool.pool_server.offers import cuda_offers, mock_offers, null_offers
+from cupool.pool_server.server import Daemon, Offer
+from cupool.pool_server.workers import WorkerPool
+from cupool.proto.v1 import pool_pb2 as pb
+from cupool.proto.v1 import pool_pb2_grpc as rpc
+
+log = logging.getLogger("cupool.server")
+
+_CLOSE_WITHIN_S = 6.0
+_CHANNEL_OPTIONS = (
+    ("grpc.keepalive_time_ms", 2000),
+    ("grpc.keepalive_timeout_ms", 2000),
+    ("grpc.http2.ping_timeout_ms", 2000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.enable_retries", 0),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+    ("grpc.max_receive_message_length", 8 << 20),
+)
+
+
+@dataclass(frozen=True)
+class ServeOptions:
+    """What `cupool serve` was asked for; see its --help."""
+
+    broker: str
+    name: str = ""
+    cuda: bool = True
+    mock: int = 0
+    mock_memory_bytes: int = 4 << 30
+    null: int = 0
+    data_host: str = "127.0.0.1"
+    warm: int = 1
+    drain_timeout_s: float = 25.0
+    insecure_bind: bool = False
+    ready_file: str = ""
+
+
+async def find_offers(options: ServeOptions) -> list[Offer]:
+    """Collect this machine's devices: real ones first, mocks and nulls only if asked for.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    offers = await cuda_offers() if options.cuda else []
+    offers += mock_offers(options.mock, options.mock_memory_bytes, len(offers))
+    offers += null_offers(options.null, len(offers))
+    if not offers:
+        raise ConfigurationError(
+            "this machine has no GPU that CuPy finds",
+            remedy="install CuPy for it:   pip install 'cupool[cuda13]'   (or cuda12)\n"
+            "or offer a mock GPU:   cupool serve --mock 1",
+        )
+    return offers
+
+
+async def serve(options: ServeOptions) -> None:
+    """Offer this machine's devices until SIGTERM, then drain.
+
+    Raises:
+        ConfigurationError: no device, or an address that is wrong or open to other machines.
+    """
+    stop = lifecycle.Stop()
+    warning = check_bind(options.data_host, insecure=options.insecure_bind)
+    if warning:
+        log.warning(warning)
+    target = grpc_target(options.broker)
+    offers = await find_offers(options)
+    name = options.name or os.uname().nodename
+    workers = WorkerPool([offer.device.kind for offer in offers], options.warm)
+    async with grpc.aio.insecure_channel(target, options=_CHANNEL_OPTIONS) as channel:
+        stub = rpc.NodeStub(channel)
+
+        def dial(events: AsyncIterator[pb.NodeEvent]) -> AsyncIterator[pb.NodeCommand]:
+            commands: AsyncIterator[pb.NodeCommand] = stub.Serve(events)
+            return commands
+
+        daemon = Daemon(name, offers, dial, workers, data_host=options.data_host, host=machine())
+        workers.fill()
+        running = asyncio.create_task(daemon.run())
+        tasks = [running, asyncio.create_task(feed_watchdog())]
+        tasks.append(asyncio.create_task(_announce(daemon, options)))
+        try:
+            await _until_stopped(stop, running)
+            notify("STOPPING=1")
+            await _drain(daemon, stop, options.drain_timeout_s)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _until_stopped(stop: lifecycle.Stop, running: asyncio.Task[None]) -> None:
+    asked = asyncio.create_task(stop.asked.wait())
+    await asyncio.wait([asked, running], return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if running.done():
+        running.result()  # it never returns: this raises what went wrong
+
+
+async def _announce(daemon: Daemon, options: ServeOptions) -> None:
+    await daemon.registered.wait()
+    names = ", ".join(offer.device.name for offer in daemon.offers.values())
+    log.info("serving", extra={"server": daemon.name, "devices": names, "broker": options.broker})
+    if options.ready_file:
+        lifecycle.write_atomically(options.ready_file, daemon.name + "\n")
+    notify(f"READY=1\nSTATUS=serving {names}")
+
+
+async def _drain(daemon: Daemon, stop: lifecycle.Stop, timeout_s: float) -> None:
+    """Let running sessions end by themselves for a while, then end them."""
+    daemon.drain()
+    log.info("draining", extra={"sessions": daemon.sessions, "timeout_s": timeout_s})
+    idle = asyncio.create_task(daemon.idle())
+    urged = asyncio.create_task(stop.urged.wait())
+    await asyncio.wait([idle, urged], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    idle.cancel()
+    urged.cancel()
+    if daemon.sessions:
+        log.warning("sessions are ended", extra={"sessions": daemon.sessions})
+    with contextlib.suppress(TimeoutError):
+        message = f"server {daemon.name} is shutting down"
+        await asyncio.wait_for(daemon.close("drained", message), _CLOSE_WITHIN_S)

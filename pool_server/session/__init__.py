@@ -1,0 +1,1 @@
+"""Session workers: one process per session and device. Open `worker.py` first."""

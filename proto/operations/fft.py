@@ -1,0 +1,5 @@
+"""Discrete Fourier transforms."""
+
+from cupool.proto.operations.operation import Operation
+
+OPERATIONS: tuple[Operation, ...] = ()

@@ -1,0 +1,5 @@
+"""Mathematical functions that are neither ufuncs nor reductions."""
+
+from cupool.proto.operations.operation import Operation
+
+OPERATIONS: tuple[Operation, ...] = ()

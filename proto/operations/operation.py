@@ -1,0 +1,36 @@
+"""A row of the operation table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["core", "request", "ufunc", "function", "random"]
+"""core: data movement that devices implement themselves (allocate, view, copy).
+request: answered by a message (fetch, describe, synchronize).
+ufunc: element by element with broadcasting, `out`, `where`, `dtype`, `casting`.
+function: arrays in, arrays out.
+random: draws from a generator object that lives on the device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation.
+
+    Attributes:
+        name: on the wire; CuPy's name without the leading ``cupy.``.
+        kind: who implements it, see `Kind`.
+        cupy: dotted name that the CUDA device calls; "" where the device has a method for it.
+        numpy: dotted name that the mock calls; "" where the mock has an adapter of this name.
+        rule: how the shim predicts dtype and shape: the name of a rule of `client_shim.infer`, or
+            "own" where the function of the shim says it itself; "" where it asks the server, which
+            costs a wait.
+        outputs: arrays made; -1 where it depends on the arguments.
+    """
+
+    name: str
+    kind: Kind
+    cupy: str = ""
+    numpy: str = ""
+    rule: str = ""
+    outputs: int = 1

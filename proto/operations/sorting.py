@@ -1,0 +1,5 @@
+"""Sorting, searching, counting."""
+
+from cupool.proto.operations.operation import Operation
+
+OPERATIONS: tuple[Operation, ...] = ()

@@ -1,0 +1,5 @@
+"""Statistics beyond plain reductions."""
+
+from cupool.proto.operations.operation import Operation
+
+OPERATIONS: tuple[Operation, ...] = ()

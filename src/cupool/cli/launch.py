@@ -1,0 +1,147 @@
+"""`cupool run`: become the user's script, in a Python whose `import cupy` reaches the pool.
+
+The process is replaced, so exit status, signals, stdin and tracebacks are those of plain
+Python. One variable changes what Python does (PYTHONPATH); the others are settings.
+"""
+
+from __future__ import annotations
+
+import getopt
+import os
+import shutil
+import signal
+import sys
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from cupool import jobs
+from cupool.errors import ConfigurationError, PoolError
+
+OPTIONS = {
+    "pool": "pool",
+    "gpus": "gpus",
+    "memory": "memory",
+    "wait": "wait",
+    "carrier": "carrier",
+    "mock": "mock",
+    "mock-memory": "mock_memory",
+}
+SWITCHES = {"stats": "stats", "blocking": "blocking", "verbose": "verbose"}
+
+
+@dataclass
+class Plan:
+    """What to start: our settings by name, and the command line to become."""
+
+    flags: dict[str, str] = field(default_factory=dict)
+    python: list[str] = field(default_factory=list)
+    """Arguments for Python: a script, -m or -c, and theirs."""
+    command: list[str] = field(default_factory=list)
+    """Or a command that is not Python."""
+
+
+def parse(arguments: list[str]) -> Plan | None:
+    """Take our options off; the first word that is none ends them. None: let typer explain."""
+    plan = Plan()
+    long = [f"{name}=" for name in OPTIONS] + list(SWITCHES) + ["help"]
+    ours, python = _until_python(arguments)
+    try:
+        options, rest = getopt.getopt(ours, "vh", long)
+    except getopt.GetoptError:
+        return None
+    for option, value in options:
+        name = "verbose" if option == "-v" else option.removeprefix("--")
+        if name in OPTIONS:
+            plan.flags[OPTIONS[name]] = value
+        elif name in SWITCHES:
+            plan.flags[SWITCHES[name]] = "1"
+        else:
+            return None  # help
+    if python and not rest:
+        plan.python = python
+    elif "--" in ours and rest and ours[len(ours) - len(rest) - 1] == "--":
+        plan.command = rest + python
+    else:
+        plan.python = rest + python
+    return plan if plan.python or plan.command else None
+
+
+def _until_python(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Split off `-m module ...` or `-c code ...`, which are Python's and end our options."""
+    index = 0
+    while index < len(arguments):
+        word = arguments[index]
+        if word in ("-m", "-c"):
+            if index + 1 == len(arguments):
+                return arguments, []
+            return arguments[:index], arguments[index:]
+        if word == "--" or not word.startswith("-"):
+            break
+        takes_value = word.startswith("--") and "=" not in word and word[2:] not in SWITCHES
+        index += 2 if takes_value and word != "--help" else 1
+    return arguments, []
+
+
+def start(plan: Plan) -> int:
+    """Replace this process by the script; returns only if that fails."""
+    try:
+        environ = environment(plan.flags)
+        become(plan, environ)
+    except PoolError as exc:
+        print(f"cupool: {exc}", file=sys.stderr)
+        return 2
+
+
+def environment(flags: dict[str, str]) -> dict[str, str]:
+    """Return the script's environment: settings, a new job, and the injection.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    from dataclasses import fields
+
+    from cupool.config import Settings, load
+
+    environ = dict(os.environ)
+    load(flags)  # complain now, not in the middle of the script
+    for setting in fields(Settings):
+        if setting.name in flags:
+            environ[setting.metadata["env"]] = flags[setting.name]
+    jobs.begin(environ)
+    import cupool.client_shim
+
+    bootstrap = os.path.join(os.path.abspath(cupool.client_shim.__path__[0]), "bootstrap")
+    before = environ.get("PYTHONPATH", "")
+    paths = [path for path in before.split(os.pathsep) if path and path != bootstrap]
+    environ["PYTHONPATH"] = os.pathsep.join([bootstrap, *paths])
+    return environ
+
+
+def become(plan: Plan, environ: dict[str, str]) -> NoReturn:
+    """Replace this process.
+
+    Raises:
+        ConfigurationError: there is no such command.
+    """
+    for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them; a command expects them as usual
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    if plan.python:
+        _hint(plan.python[0])
+        os.execve(sys.executable, [sys.executable, *plan.python], environ)
+    try:
+        os.execvpe(plan.command[0], plan.command, environ)
+    except OSError as exc:
+        raise ConfigurationError(
+            f"{plan.command[0]} cannot be started: {exc.strerror}",
+            remedy="a script needs no dashes:   cupool run SCRIPT ARGS",
+        ) from None
+
+
+def _hint(script: str) -> None:
+    """A word that is no file but a command: `cupool run jupyter lab` lacks its dashes."""
+    if script.startswith("-") or os.path.exists(script) or shutil.which(script) is None:
+        return
+    raise ConfigurationError(
+        f"there is no script {script!r}, but a command of that name",
+        remedy=f"run a command:   cupool run -- {script} ...",
+    )

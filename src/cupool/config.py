@@ -1,0 +1,222 @@
+"""Every setting: one table, four places, the first that names a value wins.
+
+    flag of the command line > environment variable > configuration file > default
+
+Files (TOML): the one that CUPOOL_CONFIG names, or else the user's own
+(`~/.config/cupool/config.toml`) and then `/etc/cupool/config.toml`. `cupool config` prints each
+value and where it came from. The client imports this module, so it needs the standard library
+only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from cupool.addresses import DEFAULT_BROKER
+from cupool.errors import ConfigurationError
+
+SYSTEM_FILE = "/etc/cupool/config.toml"
+CARRIERS = ("auto", "ipc", "tcp", "grpc")
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|)", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+# ---------------------------------------------------------------- values
+
+
+def size(value: object) -> int:
+    """Read a size in bytes: 4GiB, 512M, 1.5g (all binary), 4GB and 4096 as well."""
+    match = _SIZE.fullmatch(str(value).strip())
+    if isinstance(value, bool) or match is None:
+        raise ValueError("must be a size, e.g. 4GiB or 512MiB")
+    number, prefix = match[1], match[2].lower()
+    return int(float(number) * 1024 ** ("kmgt".index(prefix) + 1 if prefix else 0))
+
+
+def duration(value: object) -> float:
+    """Read a time in seconds: 30m, 10s, 500ms, 2h, 1d, or a number of seconds."""
+    match = _DURATION.fullmatch(str(value).strip())
+    if isinstance(value, bool) or match is None:
+        raise ValueError("must be a time, e.g. 30s, 10m or 2h")
+    return float(match[1]) * _SECONDS[match[2].lower()]
+
+
+def boolean(value: object) -> bool:
+    """Read a switch: 1, true, yes, on or 0, false, no, off, or nothing."""
+    text = str(value).strip().lower()
+    if text in ("1", "true", "yes", "on"):
+        return True
+    if text in ("", "0", "false", "no", "off"):
+        return False
+    raise ValueError("must be 1 or 0")
+
+
+def text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("must be a text")
+    return value.strip()
+
+
+def carrier(value: object) -> str:
+    if value not in CARRIERS:
+        raise ValueError(f"must be one of {', '.join(CARRIERS)}")
+    return str(value)
+
+
+def whole(least: int, most: int = 1 << 31) -> Callable[[object], int]:
+    """Make a reader of whole numbers within bounds."""
+
+    def read(value: object) -> int:
+        literal = str(value).strip()
+        number = int(literal) if literal.isdecimal() and not isinstance(value, bool) else -1
+        if not least <= number <= most:
+            raise ValueError(f"must be a whole number of at least {least}")
+        return number
+
+    return read
+
+
+# ---------------------------------------------------------------- the table
+
+
+def _setting(env: str, default: Any, read: Callable[[object], Any], doc: str) -> Any:
+    return field(default=default, metadata={"env": env, "read": read, "doc": doc})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values in force; the comments of `_setting` are what `cupool config` explains."""
+
+    pool: str = _setting(
+        "CUPOOL_POOL", "", text, "address of the broker; empty: a pool of one's own"
+    )
+    gpus: int = _setting("CUPOOL_GPUS", 1, whole(1, 1024), "how many GPUs the script sees")
+    memory: int = _setting(
+        "CUPOOL_MEMORY", 0, size, "memory on each GPU, in bytes; 0: the whole GPU, alone"
+    )
+    wait: float = _setting(
+        "CUPOOL_WAIT", 10.0, duration, "how long to wait in line for a GPU, in seconds"
+    )
+    carrier: str = _setting(
+        "CUPOOL_CARRIER", "auto", carrier, "how data travels: " + ", ".join(CARRIERS)
+    )
+    mock: int = _setting(
+        "CUPOOL_MOCK",
+        0,
+        whole(0, 64),
+        "mock GPUs of one's own pool; 0: a real GPU or else one mock",
+    )
+    mock_memory: int = _setting(
+        "CUPOOL_MOCK_MEMORY", 4 << 30, size, "memory of a mock GPU, in bytes"
+    )
+    stats: bool = _setting(
+        "CUPOOL_STATS", False, boolean, "print what travelled and what waited, at the end"
+    )
+    blocking: bool = _setting(
+        "CUPOOL_BLOCKING", False, boolean, "wait after each operation: errors at the user's line"
+    )
+    verbose: bool = _setting(
+        "CUPOOL_VERBOSE", False, boolean, "say on stderr which GPUs were granted"
+    )
+    broker: str = _setting(
+        "CUPOOL_BROKER", DEFAULT_BROKER, text, "address of the broker that `serve` joins"
+    )
+    listen: str = _setting(
+        "CUPOOL_LISTEN", DEFAULT_BROKER, text, "address at which `broker` listens"
+    )
+    name: str = _setting("CUPOOL_NAME", "", text, "name of this server; empty: the machine's name")
+    data_host: str = _setting(
+        "CUPOOL_DATA_HOST", "127.0.0.1", text, "address at which sessions of `serve` listen"
+    )
+    warm: int = _setting("CUPOOL_WARM", 1, whole(0, 64), "workers that `serve` keeps ready")
+    drain_timeout: float = _setting(
+        "CUPOOL_DRAIN_TIMEOUT", 25.0, duration, "how long a stopping server waits for its sessions"
+    )
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Settings, and for each where it came from: "flag", "environment", a file, or "default"."""
+
+    settings: Settings
+    origins: dict[str, str]
+
+
+def load(
+    flags: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+    files: list[str] | None = None,
+) -> Loaded:
+    """Find every setting's value.
+
+    Args:
+        flags: values from the command line, by name; None means not given.
+        files: instead of the usual ones, first wins.
+
+    Raises:
+        ConfigurationError: a value is wrong; names the place and key.
+    """
+    environ = os.environ if environ is None else environ
+    tables = [(path, _read(path)) for path in (config_files(environ) if files is None else files)]
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for setting in fields(Settings):
+        name, env = setting.name, setting.metadata["env"]
+        given, where, key = None, "default", ""
+        if flags and flags.get(name) is not None:
+            given, where, key = flags[name], "flag", f"--{name.replace('_', '-')}"
+        elif env in environ:
+            given, where, key = environ[env], "environment", f"the environment variable {env}"
+        else:
+            for path, table in tables:
+                if name in table:
+                    given, where, key = table[name], path, f"{name} in {path}"
+                    break
+        origins[name] = where
+        values[name] = setting.default if where == "default" else _parse(setting, given, key)
+    return Loaded(Settings(**values), origins)
+
+
+def _parse(setting: Any, given: object, key: str) -> Any:
+    try:
+        return setting.metadata["read"](given)
+    except ValueError as exc:
+        raise ConfigurationError(f"{key} is {given!r}: {exc}") from None
+
+
+def config_files(environ: Mapping[str, str]) -> list[str]:
+    """Return the configuration files to read, the one that wins first.
+
+    Raises:
+        ConfigurationError: CUPOOL_CONFIG names a file that is not there.
+    """
+    named = environ.get("CUPOOL_CONFIG", "")
+    if named:
+        if not os.path.isfile(named):
+            raise ConfigurationError(f"CUPOOL_CONFIG names {named}, and there is no such file")
+        return [named]
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".config")
+    usual = [os.path.join(base, "cupool", "config.toml"), SYSTEM_FILE]
+    return [path for path in usual if os.path.isfile(path)]
+
+
+def _read(path: str) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            table = tomllib.load(file)
+    except (OSError, ValueError) as exc:
+        raise ConfigurationError(f"the configuration file {path} cannot be read: {exc}") from None
+    unknown = sorted(table.keys() - {setting.name for setting in fields(Settings)})
+    if unknown:
+        raise ConfigurationError(f"{path} sets {', '.join(unknown)}, and there is no such setting")
+    return table
