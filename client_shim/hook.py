@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from importlib.metadata import Distribution, DistributionFinder
     from types import ModuleType
+    from typing import Any
 
 NAMES = ("cupy", "cupyx", "cupy_backends")
 HOME = "cupool.client_shim."
 MIMICKED_VERSION = "14.2.0"
+_UNSUPPORTED = "not supported yet"
 
 
 class RemoteCupy:
@@ -33,7 +35,7 @@ class RemoteCupy:
             return None
         real = _real_spec(name, root, rest)
         if real is None:
-            return None
+            return _spec_without_file(name, self)
         spec = ModuleSpec(
             name,
             self,  # type: ignore[arg-type]
@@ -50,10 +52,12 @@ class RemoteCupy:
             _start_pool_early()
         from importlib import import_module
 
+        if spec.loader_state == _UNSUPPORTED:
+            raise ModuleNotFoundError(f"{spec.name} is not supported by cupool yet", name=spec.name)
         module = import_module(HOME + spec.name)
         module.__name__ = spec.name
         module.__package__ = spec.name if hasattr(module, "__path__") else spec.parent
-        module.__loader__ = self
+        module.__loader__ = self  # type: ignore[assignment]
         return module
 
     def exec_module(self, module: ModuleType) -> None:
@@ -61,7 +65,8 @@ class RemoteCupy:
         public = module.__name__
         prefix = f"{HOME}{public}."
         for name in [name for name in sys.modules if name.startswith(prefix)]:
-            sys.modules.setdefault(name.removeprefix(HOME), sys.modules[name])
+            submodule = sys.modules.setdefault(name.removeprefix(HOME), sys.modules[name])
+            submodule.__name__ = name.removeprefix(HOME)
 
     def get_source(self, name: str) -> str | None:
         """Return the source of a module, for tracebacks and `inspect`."""
@@ -91,6 +96,18 @@ def _real_spec(name: str, root: str, rest: str) -> ModuleSpec | None:
     return PathFinder.find_spec(HOME + name, package.__path__)
 
 
+def _spec_without_file(name: str, loader: Any) -> ModuleSpec | None:
+    """Find a module that we made without a file, or one of CuPy's that we do not have yet."""
+    made = sys.modules.get(HOME + name)
+    if made is not None:
+        return ModuleSpec(name, loader, is_package=hasattr(made, "__path__"))
+    from cupool.proto.operations.api import listing
+
+    if listing().members(name):
+        return ModuleSpec(name, loader, loader_state=_UNSUPPORTED)
+    return None
+
+
 def _start_pool_early() -> None:
     """Begin to start the embedded pool while NumPy and the rest are still being imported."""
     from cupool.client_shim import lease
@@ -102,4 +119,4 @@ def _start_pool_early() -> None:
 def install() -> None:
     """Make `import cupy` mean ours, in this process."""
     if not any(isinstance(finder, RemoteCupy) for finder in sys.meta_path):
-        sys.meta_path.insert(0, RemoteCupy())  # type: ignore[arg-type]
+        sys.meta_path.insert(0, RemoteCupy())

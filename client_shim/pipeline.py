@@ -281,9 +281,6 @@ class Pipeline:
             try:
                 while self.broken is None and self._receive(0):
                     pass
-            except Exception:
-                # The thread that waits next meets `broken` and raises it where the user sees it.
-                return
             finally:
                 self._receive_lock.release()
                 with self._turn:

@@ -352,7 +352,8 @@ def sessions() -> list[DeviceSession]:
             for session in opened:
                 session.welcome()
             _sessions.extend(opened)
-            threading.Thread(target=_idle, name="cupool-idle", daemon=True).start()
+            _register_exit()
+            _start_idle_thread()
     return _sessions
 
 
@@ -383,15 +384,22 @@ def reset() -> None:
             action()
 
 
+_idle_thread: threading.Thread | None = None
+
+
+def _start_idle_thread() -> None:
+    global _idle_thread
+    if _idle_thread is None or not _idle_thread.is_alive():
+        _idle_thread = threading.Thread(target=_idle, name="cupool-idle", daemon=True)
+        _idle_thread.start()
+
+
 def _idle() -> None:
     """Send what a computing or idle script left queued, and take what has arrived."""
-    owner = os.getpid()
     pause = threading.Event()
     quiet = 0
-    while os.getpid() == owner:
+    while True:
         opened = [one for one in _sessions if one.open]
-        if not opened:
-            return
         busy = False
         for one in opened:
             try:
@@ -406,8 +414,9 @@ def _idle() -> None:
 
 
 def _after_fork() -> None:
-    global _lock
+    global _lock, _idle_thread
     _lock = threading.RLock()
+    _idle_thread = None
     for one in _sessions:
         one.abandon()
     _sessions.clear()
@@ -439,5 +448,10 @@ def _print_stats(one: DeviceSession) -> None:
     print("\n".join(lines), file=sys.stderr)
 
 
-atexit.register(_at_exit)
+def _register_exit() -> None:
+    """Close before the carriers' own exit handlers: those were registered earlier, exit is LIFO."""
+    atexit.unregister(_at_exit)
+    atexit.register(_at_exit)
+
+
 os.register_at_fork(after_in_child=_after_fork)

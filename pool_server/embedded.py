@@ -1,8 +1,9 @@
 """A pool for one job: broker, server and one GPU in one process, on abstract sockets.
 
 Started by the first process of a job that needs a GPU while no pool is configured. Lives until
-the job's main process (and the one that asked) is gone and no session is open, then leaves nothing: no file, no socket,
-no process. Who does not carry the job's token is refused; other users can see abstract sockets.
+the job's main process (and the one that asked) is gone and no session is open, then leaves
+nothing: no file, no socket, no process. Who does not carry the job's token is refused; other
+users can see abstract sockets.
 
 The order below is for speed: the worker process starts before this one has imported anything.
 """

@@ -74,6 +74,6 @@ async def _over(users: list[int], daemon: Daemon, broker: BrokerService) -> None
         os.close(user)
     while True:
         await daemon.idle()
-        if not broker.state.waiting:
+        if not broker.state.line.waiting:
             return
         await asyncio.sleep(_PAUSE_S)

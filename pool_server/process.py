@@ -88,7 +88,7 @@ async def serve(options: ServeOptions) -> None:
     name = options.name or os.uname().nodename
     workers = WorkerPool([offer.device.kind for offer in offers], options.warm)
     async with grpc.aio.insecure_channel(target, options=_CHANNEL_OPTIONS) as channel:
-        stub = rpc.NodeStub(channel)
+        stub = rpc.NodeStub(channel)  # type: ignore[no-untyped-call]
 
         def dial(events: AsyncIterator[pb.NodeEvent]) -> AsyncIterator[pb.NodeCommand]:
             commands: AsyncIterator[pb.NodeCommand] = stub.Serve(events)

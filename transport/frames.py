@@ -110,7 +110,7 @@ def unpack(first: bytes, apart: Sequence[memoryview] = ()) -> Frames:
             frames.append(view[position : position + length])
             position += length + -length % 16
             total += length
-    if next(parts, None) is not None or position > len(first) + 15 or total > MESSAGE_LIMIT_BYTES:
+    if next(parts, None) is not None or position != len(first) or total > MESSAGE_LIMIT_BYTES:
         raise ProtocolViolation(f"a message of {total} bytes is longer than it says or may be")
     return frames
 

@@ -19,72 +19,13 @@ from cupool.errors import ConfigurationError, PoolUnreachable
 from cupool.proto.messages import Frame
 from cupool.transport import frames as wire
 from cupool.transport.channel import Channel, ChannelClosed, Frames, Listener
-
-
-class _Pipe:
-    """One direction: a queue bounded in messages and bytes, with an end."""
-
-    def __init__(self, arrived: Callable[[], None]) -> None:
-        self._changed = threading.Condition()
-        self._messages: collections.deque[tuple[Frames, int]] = collections.deque()
-        self._bytes = 0
-        self._arrived = arrived
-        self._end = ""
-        self._refused = False
-        self._told = False
-
-    def put(self, frames: Frames, size: int, timeout_s: float | None, url: str) -> None:
-        """Append a message when there is room; raises TimeoutError, ChannelClosed."""
-        with self._changed:
-            if not self._changed.wait_for(lambda: self._end or self._has_room(size), timeout_s):
-                raise TimeoutError(f"{url}: the peer took nothing for {timeout_s} s")
-            if self._end:
-                raise ChannelClosed(f"{url}: {self._end}")
-            self._messages.append((frames, size))
-            self._bytes += size
-            self._changed.notify_all()
-        self._arrived()
-
-    def _has_room(self, size: int) -> bool:
-        return len(self._messages) < wire.WINDOW_MESSAGES and (
-            self._bytes + size <= wire.WINDOW_BYTES or not self._messages
-        )
-
-    def get(self, timeout_s: float | None, url: str) -> Frames | None:
-        """Return the next message, None when none comes in time; raises ChannelClosed."""
-        with self._changed:
-            if not (self._messages or self._end) and timeout_s != 0:
-                self._changed.wait_for(lambda: self._messages or self._end, timeout_s)
-            if self._messages and not self._refused:
-                frames, size = self._messages.popleft()
-                self._bytes -= size
-                self._changed.notify_all()
-                return frames
-            if self._end:
-                self._told = True
-                raise ChannelClosed(f"{url}: {self._end}")
-            return None
-
-    def finish(self, reason: str, refuse: bool) -> None:
-        """Take no more messages; `refuse` also forgets those that wait."""
-        with self._changed:
-            self._end = self._end or reason
-            if refuse:
-                self._refused = self._told = True
-                self._messages.clear()
-            self._changed.notify_all()
-        self._arrived()
-
-    @property
-    def ready(self) -> bool:
-        """Whether a `get` would have something to say that was not said before."""
-        return bool(self._messages) or bool(self._end and not self._told)
+from cupool.transport.pipe import Pipe
 
 
 class InprocChannel(Channel):
     """One end: sends into one pipe, receives from the other."""
 
-    def __init__(self, url: str, incoming: _Pipe, outgoing: _Pipe) -> None:
+    def __init__(self, url: str, incoming: Pipe, outgoing: Pipe) -> None:
         self.url = url
         self._incoming = incoming
         self._outgoing = outgoing
@@ -99,12 +40,13 @@ class InprocChannel(Channel):
 
     def receive(self, timeout_s: float | None = None) -> Frames | None:
         self._check()
-        return self._incoming.get(timeout_s, self.url)
+        message = self._incoming.get(timeout_s, self.url)
+        return None if message is None else message[0]
 
     def close(self, linger_s: float = 1.0) -> None:
         if not self._abandoned:
-            self._outgoing.finish("closed by the peer", refuse=False)
-            self._incoming.finish("closed at this end", refuse=True)
+            self._outgoing.finish("closed by the peer")
+            self._incoming.finish("closed at this end", forget=True)
 
     def abandon(self) -> None:
         self._abandoned = True
@@ -133,8 +75,8 @@ class InprocListener(Listener):
 
     def join(self) -> Channel:
         """Make a channel to this listener and return the peer's end of it."""
-        up = _Pipe(self._arrived)
-        down = _Pipe(lambda: None)
+        up = Pipe(self._arrived)
+        down = Pipe(lambda: None)
         with self._changed:
             if self._closed:
                 raise ChannelClosed(f"{self.url}: the listener is closed")
@@ -215,7 +157,7 @@ def connect(url: str, timeout_s: float) -> Channel:
             listener = _registry.get(url)
             if listener is None:
                 raise PoolUnreachable(
-                    f"nobody answered at {url} within {timeout_s:g} s",
+                    f"nobody answered at {url} within {timeout_s:.3g} s",
                     remedy="inproc:// reaches listeners of the same process only",
                 )
             return listener.join()

@@ -27,7 +27,7 @@ class Outgoing:
 
     def __init__(self, transfer: int, buffer: Frame, chunk_bytes: int = CHUNK_BYTES) -> None:
         self.transfer = transfer
-        self._data = memoryview(buffer).cast("B")
+        self._data = _flat(memoryview(buffer))
         self._chunk_bytes = chunk_bytes
         self._offset = 0
         self._credits = CHUNK_CREDITS
@@ -74,8 +74,7 @@ class Incoming:
         if view.readonly:
             raise ValueError("the destination of a transfer must be writable")
         self.transfer = transfer
-        # An empty array's view cannot be cast, and needs not be.
-        self._data = view.cast("B") if view.nbytes else memoryview(bytearray())
+        self._data = _flat(view)
         self._offset = 0
 
     @property
@@ -106,3 +105,8 @@ class Incoming:
         # The last chunks need no credit: nothing follows that could use it.
         left = self._data.nbytes - end
         return 1 if left > 0 else 0
+
+
+def _flat(view: memoryview) -> memoryview:
+    # An empty array's view cannot be cast.
+    return view.cast("B") if view.nbytes else memoryview(bytearray())

@@ -213,7 +213,7 @@ def connect(url: str, timeout_s: float) -> Channel:
         left = deadline - time.monotonic()
         if left <= 0:
             raise PoolUnreachable(
-                f"nobody answered at {url} within {timeout_s:g} s",
+                f"nobody answered at {url} within {timeout_s:.3g} s",
                 remedy="is the pool running there, and is the address right?",
             )
         time.sleep(min(pause, left))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from typing import Any
 
 import grpc.aio
 
@@ -46,7 +47,7 @@ async def serve(listen: str, *, insecure_bind: bool = False, url_file: str = "")
     broker = BrokerService(url)
     rpc.add_BrokerServicer_to_server(broker, server)  # type: ignore[no-untyped-call]
     rpc.add_NodeServicer_to_server(NodeService(broker), server)  # type: ignore[no-untyped-call]
-    health = _add_extras(server)
+    health = await _add_extras(server)
     await server.start()
     log.info("broker listens", extra={"url": url})
     if url_file:
@@ -85,7 +86,7 @@ def _bind(server: grpc.aio.Server, listen: str, *, insecure: bool) -> str:
     return listen if target == listen else f"grpc://{host}:{bound}"
 
 
-def _add_extras(server: grpc.aio.Server) -> object | None:
+async def _add_extras(server: grpc.aio.Server) -> Any:
     """Serve grpc.health.v1 and reflection where their packages are installed."""
     names = [f"cupool.v1.{name}" for name in pb.DESCRIPTOR.services_by_name]
     servicer = None
@@ -95,9 +96,8 @@ def _add_extras(server: grpc.aio.Server) -> object | None:
         servicer = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
         status = health_pb2.HealthCheckResponse.SERVING
-        # `set` is a coroutine that only stores; nobody watches before the server starts
         for name in names:
-            asyncio.ensure_future(servicer.set(name, status))
+            await servicer.set(name, status)
         names.append(health.SERVICE_NAME)
     with contextlib.suppress(ModuleNotFoundError):
         from grpc_reflection.v1alpha import reflection

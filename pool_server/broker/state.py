@@ -12,22 +12,19 @@ gets further sessions on it at once).
 
 from __future__ import annotations
 
-import bisect
-import hmac
 import secrets
 from collections.abc import Callable, Iterable
 
 from cupool.pool_server.broker import words
-from cupool.pool_server.broker.ledger import Ledger, carriers_to
+from cupool.pool_server.broker.ledger import Ledger
+from cupool.pool_server.broker.line import Line, same_secret
 from cupool.pool_server.broker.model import (
     CloseSession,
     Decision,
     DropLink,
     Fate,
     GrantedDevice,
-    Lease,
     Limits,
-    OpenSession,
     Registration,
     Report,
     Request,
@@ -35,13 +32,9 @@ from cupool.pool_server.broker.model import (
     ServerState,
     Session,
     TellGrant,
-    TellQueued,
     TellRefusal,
     Wish,
 )
-from cupool.pool_server.broker.policy import could_fit, place
-
-_MOST_RETRIES = 3
 
 
 class Rejected(Exception):
@@ -72,10 +65,8 @@ class BrokerState:
         self.limits = limits or Limits()
         self.ledger = Ledger(self.limits)
         self.started = now
-        self.settled_at = now if settled else now + self.limits.settle_s
-        self._fresh = fresh
-        self.waiting: list[Request] = []
-        self._opening: dict[int, Request] = {}
+        settled_at = now if settled else now + self.limits.settle_s
+        self.line = Line(self.ledger, self.limits, settled_at, fresh)
         self._links: dict[int, str] = {}
 
     # ------------------------------------------------------------ clients
@@ -86,16 +77,16 @@ class BrokerState:
         if fault:
             return [TellRefusal(request_id, *fault)]
         lease = self.ledger.lease_of_job(wish.job_id)
-        if lease is not None and not _same_secret(lease, wish):
+        if lease is not None and not same_secret(lease, wish):
             return [TellRefusal(request_id, "denied", words.WRONG_TOKEN)]
-        deadline = max(now + wish.wait_s, self.settled_at)
+        deadline = max(now + wish.wait_s, self.line.settled_at)
         request = Request(request_id, wish, now, deadline)
-        self.waiting.append(request)
-        decisions = self._pump(now)
-        if request in self.waiting and deadline <= now:
-            self.waiting.remove(request)
+        self.line.waiting.append(request)
+        decisions = self.line.pump(now)
+        if request in self.line.waiting and deadline <= now:
+            self.line.waiting.remove(request)
             decisions = [d for d in decisions if getattr(d, "request_id", 0) != request_id]
-            decisions.append(self._refusal(request, now))
+            decisions.append(self.line.refusal(request, now))
         return decisions
 
     def _fault(self, wish: Wish) -> tuple[str, str] | None:
@@ -104,16 +95,16 @@ class BrokerState:
             return "invalid", f"{wish.gpus} GPUs were asked for; it must be 1 to {most}"
         if not wish.carriers:
             return "invalid", "the client speaks no carrier"
-        if len(self.waiting) >= self.limits.waiting:
-            return "no_devices", f"{len(self.waiting)} requests are waiting, the line is full"
+        if len(self.line.waiting) >= self.limits.waiting:
+            return "no_devices", f"{len(self.line.waiting)} requests are waiting, the line is full"
         return None
 
     def leave(self, request_id: int, now: float) -> list[Decision]:
         """A client went away before it had an answer."""
-        self.waiting = [r for r in self.waiting if r.request_id != request_id]
-        request = self._opening.pop(request_id, None)
-        decisions = [] if request is None else self._abandon(request, "the client went away")
-        return decisions + self._pump(now)
+        self.line.waiting = [r for r in self.line.waiting if r.request_id != request_id]
+        request = self.line.opening.pop(request_id, None)
+        decisions = [] if request is None else self.line.abandon(request, "the client went away")
+        return decisions + self.line.pump(now)
 
     def release(self, session_id: str, lease_id: str) -> list[Decision]:
         """End a session, or a lease with all its sessions; unknown ids are no error."""
@@ -125,7 +116,7 @@ class BrokerState:
             self.ledger.close_lease(lease)
         else:
             sessions = [session_id] if session_id in self.ledger.sessions else []
-        return [d for each in sessions for d in self._close(each, "released")]
+        return [d for each in sessions for d in self.line.close(each, "released")]
 
     def explain(self, session_id: str, now: float) -> Fate:
         """Say what became of a session, in words for its owner."""
@@ -169,7 +160,7 @@ class BrokerState:
         self.ledger.servers[hello.name] = server
         self._links[link] = hello.name
         decisions += self._reconcile(server, hello.sessions, now)
-        return decisions + self._pump(now)
+        return decisions + self.line.pump(now)
 
     def _admit(self, known: Server | None, hello: Registration, now: float) -> None:
         limits = self.limits
@@ -191,8 +182,8 @@ class BrokerState:
         running = {report.session_id: report for report in reports}
         for session_id in sorted(server.sessions - running.keys()):
             session = self.ledger.sessions.get(session_id)
-            if session is not None and session.request_id in self._opening:
-                decisions += self._requeue(self._opening[session.request_id])
+            if session is not None and session.request_id in self.line.opening:
+                decisions += self.line.requeue(self.line.opening[session.request_id])
             fate = Fate("closed", words.ended_while_away(server), server.name)
             self.ledger.end_session(session_id, fate)
         for session_id, report in running.items():
@@ -228,13 +219,13 @@ class BrokerState:
         if session is None:
             return []
         session.opened, session.urls, session.worker_pid = True, urls, worker_pid
-        request = self._opening.get(session.request_id)
+        request = self.line.opening.get(session.request_id)
         if request is None:
             return []
         sessions = [self.ledger.sessions[each] for each in request.sessions]
         if not all(each.opened for each in sessions):
             return []
-        del self._opening[request.request_id]
+        del self.line.opening[request.request_id]
         for each in sessions:
             each.request_id = 0
         devices = tuple(self._granted(each) for each in sessions)
@@ -254,13 +245,13 @@ class BrokerState:
             return []
         server = session.placement.server
         self.ledger.end_session(session_id, Fate("worker_died", message, server))
-        request = self._opening.pop(session.request_id, None)
+        request = self.line.opening.pop(session.request_id, None)
         decisions: list[Decision] = []
         if request is not None:
-            decisions = self._abandon(request, "another session of the lease failed")
+            decisions = self.line.abandon(request, "another session of the lease failed")
             text = f"server {server} could not open a session: {message}"
             decisions.append(TellRefusal(request.request_id, "failed", text, words.SEE_LOG))
-        return decisions + self._pump(now)
+        return decisions + self.line.pump(now)
 
     def session_ended(
         self, link: int, session_id: str, state: str, message: str, now: float
@@ -272,17 +263,17 @@ class BrokerState:
         session = self.ledger.sessions.get(session_id)
         if session is not None and session.placement.server != server.name:
             return []
-        if session is not None and session.request_id in self._opening:
+        if session is not None and session.request_id in self.line.opening:
             return self.session_failed(link, session_id, message or state, now)
         self.ledger.end_session(session_id, Fate(state, message, server.name))
-        return self._pump(now)
+        return self.line.pump(now)
 
     def draining(self, link: int, now: float) -> list[Decision]:
         """A server takes no new sessions any more."""
         server = self._heard(link, now)
         if server is not None:
             server.state = ServerState.DRAINING
-        return self._pump(now)
+        return self.line.pump(now)
 
     def link_broken(self, link: int, now: float) -> list[Decision]:
         """A server's stream ended: for a while it may come back with its sessions."""
@@ -294,15 +285,15 @@ class BrokerState:
         server.link, server.state, server.broken_at = 0, ServerState.BROKEN, now
         decisions: list[Decision] = []
         for request in self._openings_on(server):
-            decisions += self._requeue(request)
+            decisions += self.line.requeue(request)
         if left:
             self.ledger.lose_server(server, "")
             del self.ledger.servers[name]
-        return decisions + self._pump(now)
+        return decisions + self.line.pump(now)
 
     def _openings_on(self, server: Server) -> list[Request]:
         ids = {self.ledger.sessions[each].request_id for each in server.sessions}
-        return [self._opening[each] for each in sorted(ids) if each in self._opening]
+        return [self.line.opening[each] for each in sorted(ids) if each in self.line.opening]
 
     # ------------------------------------------------------------ time
 
@@ -321,23 +312,23 @@ class BrokerState:
             elif server.state is ServerState.LOST:
                 if now - server.broken_at >= limits.remember_lost_s:
                     del self.ledger.servers[server.name]
-        for request in [r for r in self._opening.values() if r.open_deadline <= now]:
-            del self._opening[request.request_id]
-            decisions += self._abandon(request, "it took too long to open")
+        for request in [r for r in self.line.opening.values() if r.open_deadline <= now]:
+            del self.line.opening[request.request_id]
+            decisions += self.line.abandon(request, "it took too long to open")
             text = f"no worker answered within {limits.open_s:g} s"
             decisions.append(TellRefusal(request.request_id, "failed", text, words.SEE_LOG))
-        decisions += self._pump(now)
-        late = [request for request in self.waiting if request.deadline <= now]
+        decisions += self.line.pump(now)
+        late = [request for request in self.line.waiting if request.deadline <= now]
         for request in late:
-            self.waiting.remove(request)
-            decisions.append(self._refusal(request, now))
-        return decisions + (self._pump(now) if late else [])
+            self.line.waiting.remove(request)
+            decisions.append(self.line.refusal(request, now))
+        return decisions + (self.line.pump(now) if late else [])
 
     def next_tick(self) -> float | None:
         """Return the time at which `tick` has something to do, None if never."""
         limits = self.limits
-        times = [request.deadline for request in self.waiting]
-        times += [request.open_deadline for request in self._opening.values()]
+        times = [request.deadline for request in self.line.waiting]
+        times += [request.open_deadline for request in self.line.opening.values()]
         for server in self.ledger.servers.values():
             if server.link:
                 times.append(server.heard_at + limits.silence_s)
@@ -346,134 +337,6 @@ class BrokerState:
             else:
                 times.append(server.broken_at + limits.remember_lost_s)
         return min(times, default=None)
-
-    # ------------------------------------------------------------ the line
-
-    def _pump(self, now: float) -> list[Decision]:
-        """Serve the line as far as it goes, and tell those who wait where they stand."""
-        decisions: list[Decision] = []
-        for request in list(self.waiting):
-            if request.wish.job_id:
-                decisions += self._join(request, now)
-        while self.waiting:
-            request = self.waiting[0]
-            wish = request.wish
-            if self.ledger.lease_of_job(wish.job_id) is not None:
-                break  # its lease is incomplete: servers may be coming back
-            placements = place(wish, self.ledger.rooms(wish))
-            if placements is not None:
-                lease = self.ledger.new_lease(self._fresh(8), wish, placements, now)
-                decisions += self._open(request, lease, now)
-            elif now >= self.settled_at and not self._could_fit(wish):
-                self.waiting.pop(0)
-                decisions.append(self._refusal(request, now))
-            else:
-                break
-        return decisions + self._positions()
-
-    def _could_fit(self, wish: Wish) -> bool:
-        return could_fit(wish, self.ledger.rooms(wish, ever=True))
-
-    def _join(self, request: Request, now: float) -> list[Decision]:
-        """Open further sessions on the lease that the request's job already holds."""
-        lease = self.ledger.lease_of_job(request.wish.job_id)
-        if lease is None:
-            return []
-        if not _same_secret(lease, request.wish):
-            self.waiting.remove(request)
-            return [TellRefusal(request.request_id, "denied", words.WRONG_TOKEN)]
-        servers = [self.ledger.servers.get(p.server) for p in lease.placements.values()]
-        ready = all(s is not None and s.state is ServerState.UP for s in servers)
-        if not lease.complete or not ready:
-            return []
-        request.joined = True
-        return self._open(request, lease, now)
-
-    def _open(self, request: Request, lease: Lease, now: float) -> list[Decision]:
-        self.waiting.remove(request)
-        request.lease_id, request.sessions = lease.lease_id, []
-        request.open_deadline = now + self.limits.open_s
-        self._opening[request.request_id] = request
-        decisions: list[Decision] = []
-        for index, placement in sorted(lease.placements.items()):
-            server = self.ledger.servers[placement.server]
-            session = Session(
-                self._fresh(8),
-                lease.lease_id,
-                index,
-                placement,
-                client=request.wish.client,
-                token=self._fresh(24),
-                request_id=request.request_id,
-            )
-            self.ledger.add_session(session)
-            request.sessions.append(session.session_id)
-            decisions.append(
-                OpenSession(
-                    server.link,
-                    session.session_id,
-                    lease,
-                    index,
-                    session.token,
-                    session.client,
-                    carriers_to(server, request.wish),
-                    self.limits.connect_within_s,
-                )
-            )
-        return decisions
-
-    def _requeue(self, request: Request) -> list[Decision]:
-        """A server was lost while it opened the request's sessions: back to its place in line."""
-        self._opening.pop(request.request_id, None)
-        decisions = self._abandon(request, "another server of the lease was lost")
-        request.retried += 1
-        if request.retried > _MOST_RETRIES:
-            text = f"servers were lost {request.retried} times while they opened the session"
-            refusal = TellRefusal(request.request_id, "failed", text, words.SEE_LOG)
-            return [*decisions, refusal]
-        request.lease_id, request.sessions, request.joined = "", [], False
-        bisect.insort(self.waiting, request, key=lambda each: each.request_id)
-        return decisions
-
-    def _abandon(self, request: Request, reason: str) -> list[Decision]:
-        """Close the sessions that were being opened for a request; end its lease if it is new."""
-        decisions: list[Decision] = []
-        lease = self.ledger.leases.get(request.lease_id)
-        for session_id in request.sessions:
-            decisions += self._close(session_id, reason)
-        if lease is not None and not request.joined:
-            self.ledger.close_lease(lease)
-        return decisions
-
-    def _close(self, session_id: str, reason: str) -> list[Decision]:
-        """Tell the server to end a session; it stays in the books until the server has."""
-        session = self.ledger.sessions.get(session_id)
-        if session is None:
-            return []
-        session.request_id = 0
-        server = self.ledger.servers[session.placement.server]
-        if server.link:
-            return [CloseSession(server.link, session_id, reason)]
-        self.ledger.end_session(session_id, Fate("released", reason, server.name))
-        return []
-
-    def _positions(self) -> list[Decision]:
-        if not self.waiting:
-            return []
-        decisions: list[Decision] = []
-        length = len(self.waiting)
-        reason = words.busy(self.ledger)
-        for position, request in enumerate(self.waiting, 1):
-            if request.told[0] != position or request.told[2] != reason:
-                request.told = (position, length, reason)
-                decisions.append(TellQueued(request.request_id, position, length, reason))
-        return decisions
-
-    def _refusal(self, request: Request, now: float) -> TellRefusal:
-        reason, message, remedy = words.refusal(
-            self.ledger, request, now, could_fit=self._could_fit(request.wish)
-        )
-        return TellRefusal(request.request_id, reason, message, remedy)
 
     # ------------------------------------------------------------ helpers
 
@@ -496,11 +359,7 @@ class BrokerState:
     def _lose(self, server: Server, message: str, now: float) -> list[Decision]:
         decisions: list[Decision] = []
         for request in self._openings_on(server):
-            decisions += self._requeue(request)
+            decisions += self.line.requeue(request)
         self.ledger.lose_server(server, message)
         server.link, server.state, server.broken_at = 0, ServerState.LOST, now
         return decisions
-
-
-def _same_secret(lease: Lease, wish: Wish) -> bool:
-    return hmac.compare_digest(lease.job_token_hash.encode(), wish.job_token_hash.encode())

@@ -38,7 +38,7 @@ def status(state: BrokerState, broker: str, now: float) -> pb.StatusReply:
                 waited_s=now - request.since,
                 reason=words.busy(ledger),
             )
-            for position, request in enumerate(state.waiting[:100], 1)
+            for position, request in enumerate(state.line.waiting[:100], 1)
         ],
     )
 

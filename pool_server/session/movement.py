@@ -90,7 +90,7 @@ class Movement:
         if not isinstance(args, list):
             raise ProtocolViolation(f"not a list of handles: {args!r:.80}")
         arrays, free = self._table.arrays, self._device.free
-        wrong: ProtocolViolation | None = None
+        wrong = ""
         for handle in args:
             try:
                 free(arrays.pop(handle))
@@ -98,9 +98,9 @@ class Movement:
                 try:
                     self._table.drop(handle)
                 except ProtocolViolation as exc:
-                    wrong = exc
-        if wrong is not None:
-            raise wrong
+                    wrong = exc.message
+        if wrong:
+            raise ProtocolViolation(wrong)
 
     def _release_blocks(self, outs: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
         self._device.release_blocks()
@@ -191,7 +191,10 @@ class Movement:
         target, buffer, doomed = self._target, self._buffer, self._doomed
         self.abandon()
         if doomed is not None:
-            raise doomed
+            try:
+                raise doomed
+            finally:
+                del doomed, target  # a cycle through the traceback would keep the memory
         if buffer is not None:
             self._device.write(target, layout, buffer)
         return target

@@ -45,6 +45,7 @@ from cupool.proto.messages import (
 from cupool.proto.values import TRANSFER
 
 MAX_ACK_FAILURES = 128
+"""Failures of one Ack; what follows them is told where its outputs are asked for."""
 _TRACED = 8  # failures of one Ack that carry their traceback
 _KEPT_BYTES = 64 << 20  # answers kept for a client that may have missed them
 

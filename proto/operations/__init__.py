@@ -3,6 +3,7 @@
 Open `table.py` first. One file per chapter holds its rows; `TABLE` is all of them by name.
 """
 
-from cupool.proto.operations.table import TABLE, Operation
+from cupool.proto.operations.operation import Operation
+from cupool.proto.operations.table import TABLE
 
 __all__ = ["TABLE", "Operation"]

@@ -4,4 +4,12 @@ from cupool.proto.operations.operation import Operation
 
 OPERATIONS = (
     Operation("concatenate", "function", "cupy.concatenate", "numpy.concatenate", "own"),
+    Operation("copyto", "function", "cupy.copyto", "numpy.copyto", "own", outputs=0),
+    Operation("delete", "function", "cupy.delete", rule="own"),
+    Operation("pad", "function", "cupy.pad", "numpy.pad", "own"),
+    Operation("repeat", "function", "cupy.repeat", "numpy.repeat", "own"),
+    Operation("resize", "function", "cupy.resize", "numpy.resize", "own"),
+    Operation("roll", "function", "cupy.roll", "numpy.roll", "own"),
+    Operation("tile", "function", "cupy.tile", "numpy.tile", "own"),
+    Operation("unique", "function", "cupy.unique", "numpy.unique", outputs=-1),
 )

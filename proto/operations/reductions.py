@@ -4,7 +4,7 @@ from cupool.proto.operations.operation import Operation
 
 _REDUCTIONS = (
     "sum prod nansum nanprod mean nanmean var std nanvar nanstd median nanmedian "
-    "max min nanmax nanmin ptp all any argmax argmin nanargmax nanargmin count_nonzero"
+    "max min nanmax nanmin all any argmax argmin nanargmax nanargmin count_nonzero"
 ).split()
 _SCANS = "cumsum cumprod nancumsum nancumprod".split()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,28 +14,29 @@ from cupool.client_shim.cupy._core.routines_indexing import normalize_axes, norm
 from cupool.client_shim.cupy._core.views import require
 
 ndarray = core.ndarray
+DType = np.dtype[Any]
 
 _BOOL = np.dtype(np.bool_)
 _INT = np.dtype(np.int64)
 
 
-def _bool(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _bool(dtype: DType) -> DType:
     return _BOOL
 
 
-def _same(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _same(dtype: DType) -> DType:
     return dtype
 
 
-def _index(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _index(dtype: DType) -> DType:
     return _INT
 
 
-def _spread(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _spread(dtype: DType) -> DType:
     return real_of(to_inexact(dtype))
 
 
-RESULT: dict[str, Callable[[np.dtype[Any]], np.dtype[Any]]] = {
+RESULT: dict[str, Callable[[DType], DType]] = {
     "sum": accumulator,
     "prod": accumulator,
     "nansum": accumulator,
@@ -51,7 +53,6 @@ RESULT: dict[str, Callable[[np.dtype[Any]], np.dtype[Any]]] = {
     "min": _same,
     "nanmax": _same,
     "nanmin": _same,
-    "ptp": _same,
     "all": _bool,
     "any": _bool,
     "argmax": _index,
@@ -62,8 +63,9 @@ RESULT: dict[str, Callable[[np.dtype[Any]], np.dtype[Any]]] = {
 }
 """Operation -> its result dtype for an input dtype, where no `dtype=` is given."""
 
-_NEEDS_ELEMENTS = {"max", "min", "nanmax", "nanmin", "ptp"}
-_ARG = {"argmax", "argmin", "nanargmax", "nanargmin"}
+_NO_IDENTITY = {"max", "min", "nanmax", "nanmin", "argmax", "argmin", "nanargmax", "nanargmin"}
+_COMPLEX_TO_REAL = {"sum", "prod", "mean"}
+_SPREADS = {"var", "std", "nanvar", "nanstd"}
 
 
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -71,6 +73,30 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
     if keepdims:
         return tuple(1 if i in axes else n for i, n in enumerate(shape))
     return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def _result_dtype(name: str, source: DType, dtype: Any) -> DType:
+    """Return the result dtype of a reduction with `dtype=` given or None.
+
+    CuPy's spreads come out in float16, float32 or float64 only; the nan- ones ignore the request
+    but for its precision among complex types.
+    """
+    if dtype is None:
+        return RESULT[name](source)
+    wanted = get_dtype(dtype)
+    if name in ("var", "std"):
+        return wanted if wanted.char in "ef" else np.dtype(np.float64)
+    if name == "nanvar":
+        return _spread(source)
+    if name == "nansum" and source.kind == "c" and wanted.kind != "c":
+        return source
+    if wanted.kind != "c" and source.kind == "c" and name in _COMPLEX_TO_REAL:
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=4,
+        )
+    return wanted
 
 
 def reduce(
@@ -90,32 +116,43 @@ def reduce(
 
     Raises:
         TypeError: not a device array.
-        AxisError, ValueError: bad axes; max or min of no elements.
+        AxisError, ValueError: bad axes; max or min of no elements; `out` of another shape.
     """
     a = require(a)
     axes = normalize_axes(axis, a.ndim)
     shape = reduced_shape(a.shape, axes, bool(keepdims))
-    if name in _NEEDS_ELEMENTS and any(a.shape[i] == 0 for i in axes):
-        raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-    if name in _ARG and any(a.shape[i] == 0 for i in axes):
-        raise ValueError(f"attempt to get {name} of an empty sequence")
+    if name in _NO_IDENTITY and 0 in a.shape and 0 not in shape:
+        raise ValueError(
+            f"zero-size array to reduction operation cupy_{name} which has no identity"
+        )
     kwargs: dict[str, Any] = dict(options)
     if axis is not None:
         kwargs["axis"] = axes[0] if len(axes) == 1 and not isinstance(axis, (tuple, list)) else axes
     if keepdims:
         kwargs["keepdims"] = True
-    if dtype is None:
-        result_dtype = RESULT[name](a.dtype)
-    else:
-        result_dtype = get_dtype(dtype)
-        kwargs["dtype"] = result_dtype
+    result_dtype = _result_dtype(name, a.dtype, dtype)
+    if dtype is not None:
+        kwargs["dtype"] = get_dtype(dtype)
     result = calls.call_one(name, (a,), kwargs, shape, result_dtype)
     return calls.with_out(result, out)
 
 
 def scan(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> ndarray:
-    """Queue a running sum or product; along the flattened array for axis None."""
+    """Queue a running sum or product; along the flattened array for axis None.
+
+    With `out` the computing is done in its dtype, whatever `dtype` says.
+
+    Raises:
+        TypeError: not a device array.
+        AxisError: no such axis.
+    """
     a = require(a)
+    if out is not None:
+        if not isinstance(out, ndarray):
+            raise TypeError(f"return arrays must be of ArrayType, not {type(out)}")
+        dtype = out.dtype
+        if a.dtype.kind == "c" and out.dtype.kind != "c":
+            core.warn_complex()
     result_dtype = accumulator(a.dtype) if dtype is None else get_dtype(dtype)
     kwargs: dict[str, Any] = {}
     if axis is None:
@@ -125,19 +162,16 @@ def scan(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> ndarray:
         shape = a.shape
     if dtype is not None:
         kwargs["dtype"] = result_dtype
-    return calls.with_out(calls.call_one(name, (a,), kwargs, shape, result_dtype), out)
+    result = calls.call_one(name, (a,), kwargs, shape, result_dtype)
+    if out is not None and out.shape != result.shape and out.size == result.size:
+        result = result.reshape(out.shape)
+    return calls.with_out(result, out)
 
 
 # ------------------------------------------------------------------- methods of ufuncs
 
-_REDUCE_BY = {
-    "add": "sum",
-    "multiply": "prod",
-    "maximum": "max",
-    "minimum": "min",
-    "logical_and": "all",
-    "logical_or": "any",
-}
+_REDUCE_BY = {"add": "sum", "multiply": "prod"}
+_SCAN_BY = {"add": "cumsum", "multiply": "cumprod"}
 
 
 def ufunc_reduce(
@@ -155,8 +189,12 @@ def ufunc_reduce(
 
 
 def ufunc_accumulate(ufunc: Any, array: Any, axis: int, dtype: Any, out: Any) -> ndarray:
-    """Do `ufunc.accumulate` for add and multiply."""
-    name = {"add": "cumsum", "multiply": "cumprod"}.get(ufunc.__name__)
+    """Do `ufunc.accumulate` for add and multiply.
+
+    Raises:
+        NotImplementedError: CuPy has no scan for this ufunc either.
+    """
+    name = _SCAN_BY.get(ufunc.__name__)
     if name is None:
         raise NotImplementedError(f"`{ufunc.name}.accumulate` is not supported yet")
     return scan(name, array, axis, dtype, out)
@@ -165,7 +203,11 @@ def ufunc_accumulate(ufunc: Any, array: Any, axis: int, dtype: Any, out: Any) ->
 def ufunc_reduceat(
     ufunc: Any, array: Any, indices: Any, axis: int, dtype: Any, out: Any
 ) -> ndarray:
-    """Do `ufunc.reduceat` for add."""
+    """Do `ufunc.reduceat` for add.
+
+    Raises:
+        NotImplementedError: another ufunc.
+    """
     if ufunc.__name__ != "add":
         raise NotImplementedError(f"`{ufunc.name}.reduceat` is not supported yet")
     from cupool.client_shim.cupy._core.routines_indexing import _index_array
@@ -174,7 +216,10 @@ def ufunc_reduceat(
     index = _index_array(indices)
     axis = normalize_axis(axis, a.ndim)
     shape = (*a.shape[:axis], index.size, *a.shape[axis + 1 :])
-    result_dtype = accumulator(a.dtype) if dtype is None else get_dtype(dtype)
+    if dtype is None:
+        result_dtype = accumulator(a.dtype) if out is None else out.dtype
+    else:
+        result_dtype = get_dtype(dtype)
     kwargs = {"axis": axis, "dtype": result_dtype}
     args = (a, index)
     return calls.with_out(calls.call_one("add.reduceat", args, kwargs, shape, result_dtype), out)
