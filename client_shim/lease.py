@@ -71,7 +71,7 @@ class Lease:
 # ---------------------------------------------------------------- the pool of one's own
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Start:
     """A pool that this process has begun to start; `status` is the pipe on which it reports."""
 
@@ -92,7 +92,7 @@ def start_embedded_pool(settings: Settings) -> None:
     if settings.pool or _answers(_embedded_address()):
         return
     if _start is not None and _start.pid == os.getpid():
-        return
+        return  # it is on its way
     reader, writer = os.pipe()
     try:
         _spawn(writer, settings)
@@ -170,15 +170,16 @@ def _answers(address: str) -> bool:
 
 
 def _await_embedded(address: str) -> None:
-    """Wait until the job's pool can be reached.
+    """Wait until the job's pool can be reached; afterwards a new one may be started.
 
     Raises:
         PoolUnreachable: it failed to start; says why.
     """
+    global _start
     end = time.monotonic() + _EMBEDDED_WITHIN_S
-    report = ""
-    if _start is not None and _start.pid == os.getpid() and _start.status >= 0:
-        report = _read_status(_start, end)
+    start, _start = _start, None
+    if start is not None and start.pid == os.getpid():
+        report = _read_status(start, end)
         if report == "ready":
             return
         if report != "busy":
@@ -209,7 +210,6 @@ def _read_status(start: _Start, end: float) -> str:
             break
         data += part
     os.close(start.status)
-    start.status = -1
     return data.decode(errors="replace").strip()
 
 
@@ -224,18 +224,23 @@ def acquire(settings: Settings) -> Lease:
         PoolUnreachable: no broker answers.
         AccessDenied: the job's token is wrong.
     """
-    if settings.pool:
-        _check_reachable(settings.pool)
-    else:
-        start_embedded_pool(settings)
-        _await_embedded(_embedded_address())
-    grpc, pb, rpc = _import_grpc()
     from cupool.client_shim.waiting import Progress
 
+    with Progress() as progress:
+        if settings.pool:
+            _check_reachable(settings.pool)
+        else:
+            progress.show("cupool: starting a pool of this run's own")
+            start_embedded_pool(settings)
+            _await_embedded(_embedded_address())
+        return _ask(settings, progress)
+
+
+def _ask(settings: Settings, progress: Progress) -> Lease:
+    grpc, pb, rpc = _import_grpc()
     channel = grpc.insecure_channel(_target(settings), options=_CHANNEL_OPTIONS)
     try:
-        with Progress() as progress:
-            return _wait_in_line(settings, channel, pb, rpc, progress)
+        return _wait_in_line(settings, channel, pb, rpc, progress)
     except grpc.RpcError as exc:
         raise _unreachable(settings, exc) from None
     finally:
@@ -249,7 +254,9 @@ def _wait_in_line(settings: Settings, channel: Any, pb: Any, rpc: Any, progress:
     try:
         for event in call:
             if event.HasField("queued"):
-                progress.show(event.queued.position, event.queued.length, event.queued.reason)
+                queued = event.queued
+                place = f"{queued.position} of {queued.length} in line"
+                progress.show(f"cupool: waiting for a GPU, {place} ({queued.reason})")
             elif event.HasField("refusal"):
                 raise _refused(settings, event.refusal)
             else:
@@ -306,8 +313,8 @@ def _announce(settings: Settings, devices: tuple[GrantedDevice, ...]) -> None:
     """One line on stderr: which GPUs, if asked for; and if it is a mock that nobody chose."""
     if not settings.pool and devices[0].kind == "mock":
         print(
-            "cupool: no pool is configured, so the GPU is a mock computed by this machine's CPU "
-            "(a real one: cupool run --pool grpc://HOST:PORT)",
+            "cupool: the GPU is a mock, computed by this machine's CPU (no pool is configured; "
+            "a real GPU: cupool run --pool grpc://HOST:PORT)",
             file=sys.stderr,
         )
     elif settings.verbose:

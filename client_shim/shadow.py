@@ -47,8 +47,12 @@ def make(shape: tuple[int, ...], dtype: np.dtype[Any], order: Order = "C") -> Sh
 
     Raises:
         MemoryError: larger than the reserved region, as CuPy's allocation would be.
+
+    One without elements lies elsewhere: NumPy gives it strides of its own only when it allocates.
     """
     try:
+        if 0 in shape and isinstance(order, str):
+            return np.empty(shape, dtype, order)  # type: ignore[call-overload,no-any-return]
         if order == "C":
             return np.ndarray(shape, dtype, _region)
         if order == "F":

@@ -22,9 +22,9 @@ class Progress:
     def __exit__(self, *exc: object) -> None:
         self.end()
 
-    def show(self, position: int, length: int, reason: str) -> None:
-        """Take news of the line; `position` 1 is next."""
-        self._line = f"cupool: waiting for a GPU, {position} of {length} in line ({reason})"
+    def show(self, line: str) -> None:
+        """Take news, in one line."""
+        self._line = line
         if self._visible:
             self._write()
         elif self._timer is None and sys.stderr is not None and sys.stderr.isatty():

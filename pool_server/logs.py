@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import Any
 
 _PLAIN = frozenset(logging.LogRecord("", 0, "", 0, "", (), None).__dict__) | {"message", "asctime"}
 
@@ -37,7 +38,7 @@ def _formatter(terminal: bool) -> logging.Formatter:
     except ModuleNotFoundError:
         return _Fields("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     renderer = structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
-    before = [
+    before: list[Any] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),

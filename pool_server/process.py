@@ -50,6 +50,7 @@ class ServeOptions:
     null: int = 0
     data_host: str = "127.0.0.1"
     warm: int = 1
+    grace_s: float = 30.0
     drain_timeout_s: float = 25.0
     insecure_bind: bool = False
     ready_file: str = ""
@@ -94,8 +95,17 @@ async def serve(options: ServeOptions) -> None:
             commands: AsyncIterator[pb.NodeCommand] = stub.Serve(events)
             return commands
 
-        daemon = Daemon(name, offers, dial, workers, data_host=options.data_host, host=machine())
+        daemon = Daemon(
+            name,
+            offers,
+            dial,
+            workers,
+            data_host=options.data_host,
+            host=machine(),
+            grace_s=options.grace_s,
+        )
         workers.fill()
+        notify("READY=1\nSTATUS=joining the pool")  # a broker may come later; sessions outlive it
         running = asyncio.create_task(daemon.run())
         tasks = [running, asyncio.create_task(feed_watchdog())]
         tasks.append(asyncio.create_task(_announce(daemon, options)))
@@ -123,7 +133,7 @@ async def _announce(daemon: Daemon, options: ServeOptions) -> None:
     log.info("serving", extra={"server": daemon.name, "devices": names, "broker": options.broker})
     if options.ready_file:
         lifecycle.write_atomically(options.ready_file, daemon.name + "\n")
-    notify(f"READY=1\nSTATUS=serving {names}")
+    notify(f"STATUS=serving {names}")
 
 
 async def _drain(daemon: Daemon, stop: lifecycle.Stop, timeout_s: float) -> None:

@@ -11,7 +11,6 @@ sender.
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import os
 import secrets
@@ -26,7 +25,7 @@ from cupool.errors import ConfigurationError, PoolUnreachable, ProtocolViolation
 from cupool.proto.messages import Frame
 from cupool.transport import frames as wire
 from cupool.transport.channel import Channel, ChannelClosed, Frames, Listener
-from cupool.transport.pipe import Pipe
+from cupool.transport.pipe import Backlog, Pipe
 
 # Read by gRPC when it is imported: it must not write to the user's terminal, and must survive
 # the user's forks.
@@ -99,14 +98,15 @@ class GrpcChannel(Channel):
             assert message is not None
             yield from message[0]  # type: ignore[misc]  # `send` made bytes of them
 
-    def take_in(self, parts: Iterator[bytes]) -> None:
+    def take_in(self, parts: Iterator[bytes], opened: Callable[[], None]) -> None:
         """Sort the peer's parts into messages until the stream ends. Runs in its own thread."""
         reason = "the connection was lost"
         try:
-            if next(parts, b"") != wire.OPENING:
-                raise ProtocolViolation("the peer does not open the stream as cupool does")
-            self._welcome = True
-            self._answered.set()
+            for opening in parts:
+                if opening != wire.OPENING:
+                    raise ProtocolViolation("the peer does not open the stream as cupool does")
+                opened()
+                break
             for first in parts:
                 kind = first[0] if first else -1
                 if kind == wire.CLOSE:
@@ -189,6 +189,10 @@ class GrpcChannel(Channel):
         if self._abandoned:
             raise ChannelClosed(f"{self.url}: belongs to the process that this one was forked from")
 
+    def _greet(self) -> None:
+        self._welcome = True
+        self._answered.set()
+
     def start_client(self, channel: grpc.Channel, timeout_s: float) -> None:
         """Open the stream and wait for the listener's answer."""
         method: grpc.StreamStreamMultiCallable[bytes, bytes] = channel.stream_stream(_METHOD)
@@ -197,7 +201,7 @@ class GrpcChannel(Channel):
         self._release = channel.close
         if not call.add_callback(self.over):
             self.over()
-        _thread(self.take_in, call)
+        _thread(self.take_in, call, self._greet)
         self._answered.wait(timeout_s)
         if not self._welcome:
             raise PoolUnreachable(
@@ -210,10 +214,7 @@ class GrpcListener(Listener):
     """A gRPC server with one method, whose calls are channels."""
 
     def __init__(self, url: str, target: str) -> None:
-        self._changed = threading.Condition()
-        self._backlog: collections.deque[GrpcChannel] = collections.deque()
-        self._accepted: weakref.WeakSet[GrpcChannel] = weakref.WeakSet()
-        self._closed = False
+        self._backlog: Backlog[GrpcChannel] = Backlog()
         self._abandoned = False
         self._server = grpc.server(
             _DaemonThreads(),  # type: ignore[arg-type]  # any executor does
@@ -231,56 +232,33 @@ class GrpcListener(Listener):
         _living.add(self)
 
     def _serve(self, parts: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[bytes]:
-        channel = GrpcChannel(f"grpc://{context.peer()}", self._arrived)
+        channel = GrpcChannel(f"grpc://{context.peer()}", self._backlog.arrived)
         channel._hang_up = context.cancel
         if not context.add_callback(channel.over):
             return iter(())
-        _thread(channel.take_in, parts)
-        with self._changed:
-            if self._closed:
-                return iter(())
-            self._backlog.append(channel)
-            self._changed.notify_all()
+        _thread(channel.take_in, parts, lambda: self._greet(channel))
         return channel.parts_to_send()
 
-    def _arrived(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
+    def _greet(self, channel: GrpcChannel) -> None:
+        if not self._backlog.add(channel):
+            raise ChannelClosed("the listener is closed")
 
     def accept(self, timeout_s: float | None = None) -> Channel | None:
-        with self._changed:
-            self._until(lambda: bool(self._backlog), timeout_s)
-            if not self._backlog:
-                return None
-            channel = self._backlog.popleft()
-            self._accepted.add(channel)
-            return channel
+        self._check()
+        return self._backlog.accept(timeout_s, self.url)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        with self._changed:
-            return self._until(
-                lambda: bool(self._backlog) or any(one.ready for one in self._accepted), timeout_s
-            )
+        self._check()
+        return self._backlog.wait(timeout_s, self.url)
 
-    def _until(self, condition: Callable[[], bool], timeout_s: float | None) -> bool:
+    def _check(self) -> None:
         if self._abandoned:
             raise ChannelClosed(f"{self.url}: belongs to the process that this one was forked from")
-        self._changed.wait_for(lambda: self._closed or condition(), timeout_s)
-        if self._closed:
-            raise ChannelClosed(f"{self.url}: the listener is closed")
-        return condition()
 
     def close(self) -> None:
         if self._abandoned:
             return
-        with self._changed:
-            if self._closed:
-                return
-            self._closed = True
-            channels = [*self._backlog, *self._accepted]
-            self._backlog.clear()
-            self._changed.notify_all()
-        for channel in channels:
+        for channel in self._backlog.close():
             channel.close(linger_s=0.2)
         self._server.stop(grace=0).wait()
 

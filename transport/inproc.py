@@ -7,19 +7,18 @@ lets the system choose.
 
 from __future__ import annotations
 
-import collections
 import os
 import secrets
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from cupool.errors import ConfigurationError, PoolUnreachable
 from cupool.proto.messages import Frame
 from cupool.transport import frames as wire
 from cupool.transport.channel import Channel, ChannelClosed, Frames, Listener
-from cupool.transport.pipe import Pipe
+from cupool.transport.pipe import Backlog, Pipe
 
 
 class InprocChannel(Channel):
@@ -66,51 +65,31 @@ class InprocListener(Listener):
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._changed = threading.Condition()
-        self._backlog: collections.deque[InprocChannel] = collections.deque()
-        self._accepted: weakref.WeakSet[InprocChannel] = weakref.WeakSet()
-        self._closed = False
+        self._backlog: Backlog[InprocChannel] = Backlog()
         self._abandoned = False
         _living.add(self)
 
     def join(self) -> Channel:
         """Make a channel to this listener and return the peer's end of it."""
-        up = Pipe(self._arrived)
+        up = Pipe(self._backlog.arrived)
         down = Pipe(lambda: None)
-        with self._changed:
-            if self._closed:
-                raise ChannelClosed(f"{self.url}: the listener is closed")
-            here = InprocChannel(f"{self.url}#{secrets.token_hex(3)}", up, down)
-            self._backlog.append(here)
-            self._changed.notify_all()
-        return InprocChannel(self.url, down, up)
-
-    def _arrived(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
+        here = InprocChannel(f"{self.url}#{secrets.token_hex(3)}", up, down)
+        there = InprocChannel(self.url, down, up)
+        if not self._backlog.add(here):
+            there.close()
+        return there
 
     def accept(self, timeout_s: float | None = None) -> Channel | None:
-        with self._changed:
-            self._until(lambda: bool(self._backlog), timeout_s)
-            if not self._backlog:
-                return None
-            channel = self._backlog.popleft()
-            self._accepted.add(channel)
-            return channel
+        self._check()
+        return self._backlog.accept(timeout_s, self.url)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        with self._changed:
-            return self._until(
-                lambda: bool(self._backlog) or any(one.ready for one in self._accepted), timeout_s
-            )
+        self._check()
+        return self._backlog.wait(timeout_s, self.url)
 
-    def _until(self, condition: Callable[[], bool], timeout_s: float | None) -> bool:
+    def _check(self) -> None:
         if self._abandoned:
             raise ChannelClosed(f"{self.url}: belongs to the process that this one was forked from")
-        self._changed.wait_for(lambda: self._closed or condition(), timeout_s)
-        if self._closed:
-            raise ChannelClosed(f"{self.url}: the listener is closed")
-        return condition()
 
     def close(self) -> None:
         if self._abandoned:
@@ -118,12 +97,7 @@ class InprocListener(Listener):
         with _registry_changed:
             if _registry.get(self.url) is self:
                 del _registry[self.url]
-        with self._changed:
-            self._closed = True
-            channels = [*self._backlog, *self._accepted]
-            self._backlog.clear()
-            self._changed.notify_all()
-        for channel in channels:
+        for channel in self._backlog.close():
             channel.close()
 
     def abandon(self) -> None:

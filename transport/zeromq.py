@@ -10,6 +10,7 @@ A client that loses its connection does not reconnect: its channel ends.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import contextlib
 import os
@@ -19,6 +20,7 @@ import weakref
 from collections.abc import Callable, Sequence
 
 import zmq
+from zmq.utils import garbage
 
 from cupool.errors import ConfigurationError, PoolUnreachable
 from cupool.proto.messages import Frame
@@ -53,30 +55,36 @@ class ZeroMQChannel(Channel):
             raise _abandoned(self.url)
         with shared.lock:
             self._sends += 1
-            if not self._sends & 7 and not peer.reader.asleep:
+            if not self._sends & 7 and peer.end is None and not peer.reader.asleep:
                 shared.watch()  # else the receiving thread learns of a lost peer
             if peer.end is not None:
                 raise _again(peer.end)
-            if not shared.write(peer, parts, size):
-                self._write_later(parts, size, timeout_s)
+            sent = shared.write(peer, parts, size)
             if shared.asleep:
                 shared.hand_over()
+        if not sent:
+            self._write_later(parts, size, timeout_s)
 
     def _write_later(self, parts: Sequence[Frame], size: int, timeout_s: float | None) -> None:
         shared = self._shared
         peer = self._peer
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
-            while shared.read() or shared.watch():
-                pass  # the peer's credits come in with its messages
-            if peer.end is not None:
-                raise _again(peer.end)
-            if shared.write(peer, parts, size):
-                return
+            with shared.lock:
+                while shared.read() or shared.watch():
+                    pass  # the peer's credits come in with its messages
+                if peer.end is not None:
+                    raise _again(peer.end)
+                sent = shared.write(peer, parts, size)
+                if shared.asleep:
+                    shared.hand_over()
+                if sent:
+                    return
+                shared.arm(peer.writer)
             left = _SEND_RETRY_S if deadline is None else deadline - time.monotonic()
+            shared.doze(peer.writer, min(left, _SEND_RETRY_S))
             if left <= 0:
                 raise TimeoutError(f"{self.url}: the peer took nothing for {timeout_s} s")
-            shared.doze(peer.writer, min(left, _SEND_RETRY_S))
 
     def receive(self, timeout_s: float | None = None) -> Frames | None:
         try:
@@ -98,8 +106,8 @@ class ZeroMQChannel(Channel):
         limit = wire.WINDOW_MESSAGES
         if self._abandoned:
             raise _abandoned(self.url)
-        with shared.lock:
-            while True:
+        while True:
+            with shared.lock:
                 while not peer.inbox and (shared.read(limit) or shared.watch()):
                     pass  # what was read was for another peer, or no message
                 if peer.inbox:
@@ -115,8 +123,9 @@ class ZeroMQChannel(Channel):
                     left = deadline - now
                     if left <= 0:
                         raise IndexError
-                shared.doze(peer.reader, left)
-                limit = 1  # an answer to a question comes alone: do not look for a second one
+                shared.arm(peer.reader)
+            shared.doze(peer.reader, left)
+            limit = 1  # an answer to a question comes alone: do not look for a second one
 
     def close(self, linger_s: float = 1.0) -> None:
         if self._abandoned:
@@ -161,18 +170,21 @@ class ZeroMQListener(Listener):
             raise _abandoned(self.url)
         shared = self._shared
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        with shared.lock:
-            while True:
+        while True:
+            with shared.lock:
                 if shared.closed:
                     raise ChannelClosed(f"{self.url}: the listener is closed")
                 while shared.read() or shared.watch():
                     pass
+                if shared.asleep:
+                    shared.hand_over()
                 if condition():
                     return True
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     return False
-                shared.doze(shared.arrivals, left)
+                shared.arm(shared.arrivals)
+            shared.doze(shared.arrivals, left)
 
     def close(self) -> None:
         if self._abandoned:
@@ -221,15 +233,16 @@ def connect(url: str, timeout_s: float) -> Channel:
 
 
 def _handshake(shared: SharedSocket, deadline: float) -> bool:
-    with shared.lock:
+    # Nobody else knows this socket yet, so nothing is locked.
+    shared.watch()
+    while not (shared.handshaken or shared.failed):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return False
+        shared.arm(shared.arrivals)
+        shared.doze(shared.arrivals, left)
         shared.watch()
-        while not (shared.handshaken or shared.failed):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            shared.doze(shared.arrivals, left)
-            shared.watch()
-        return not shared.failed
+    return not shared.failed
 
 
 def listen(url: str) -> Listener:
@@ -290,8 +303,20 @@ _living: weakref.WeakSet[ZeroMQChannel | ZeroMQListener] = weakref.WeakSet()
 
 
 def _after_fork() -> None:
+    # pyzmq replaces its own helper sockets in the child, and warns of the parent's as unclosed.
+    LEAKED.append(dict(vars(garbage.gc)))
     for one in list(_living):
         one.abandon()
 
 
+def _at_exit() -> None:
+    # Else the interpreter takes the sockets down in an order of its own, under their I/O threads.
+    for one in list(_living):
+        if isinstance(one, ZeroMQChannel):
+            one.close(linger_s=0.5)
+    for one in list(_living):
+        one.close()
+
+
 os.register_at_fork(after_in_child=_after_fork)
+atexit.register(_at_exit)

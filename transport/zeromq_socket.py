@@ -15,6 +15,7 @@ import contextlib
 import select
 import struct
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
@@ -67,7 +68,6 @@ class SharedSocket:
         self.socket = self.context.socket(kind)
         self.url = url
         self.lock = threading.RLock()
-        self.quiet = threading.Condition(self.lock)
         self.peers: dict[bytes, Peer] = {}
         self.backlog: collections.deque[Peer] = collections.deque()
         self.closed = False
@@ -228,6 +228,8 @@ class SharedSocket:
     def _control(self, peer: Peer, part: bytes) -> None:
         if part[0] == wire.CLOSE:
             reason = wire.closing_reason(part)
+            if peer.lost and not peer.told:
+                peer.end = None  # the loss that follows a close may be noticed before it
             peer.finish(ChannelClosed(f"{peer.url}: closed by the peer: {reason}"))
             self.arrivals.wake()
         elif part[0] == wire.CREDIT:
@@ -318,7 +320,7 @@ class SharedSocket:
 
     def watch(self) -> bool:
         """Take in what the monitor reports about connections; True if there was anything."""
-        if self._monitor_drained and not self._monitor_poll.poll(0):
+        if self.closed or (self._monitor_drained and not self._monitor_poll.poll(0)):
             return False
         self._monitor_drained = True
         while True:
@@ -358,21 +360,25 @@ class SharedSocket:
     def hand_over(self) -> None:
         """Wake the sleepers if this thread's use of the socket took the signal that they need."""
         if self.asleep and not self.closed and int(self.socket.get(zmq.EVENTS)) & zmq.POLLIN:
-            for sleeper in self.asleep:
+            for sleeper in list(self.asleep):
                 sleeper.wake()
 
-    def doze(self, sleeper: Sleeper, timeout_s: float | None) -> None:
-        """Sleep with the lock released. The socket must have been read empty under this lock."""
+    def arm(self, sleeper: Sleeper) -> None:
+        """Announce a sleep; the socket must have been read empty under the same lock.
+
+        The sleep itself comes after the lock was given back by its `with`: Ctrl-C can strike
+        anywhere, and a lock that is released and taken again by hand would not survive it.
+        """
         sleeper.asleep = True
         self.asleep.add(sleeper)
-        self.lock.release()
+
+    def doze(self, sleeper: Sleeper, timeout_s: float | None) -> None:
+        """Sleep after `arm`, without the lock."""
         try:
             sleeper.sleep(timeout_s)
         finally:
-            self.lock.acquire()
             sleeper.asleep = False
             self.asleep.discard(sleeper)
-            self.quiet.notify_all()
 
     # -- ending ----------------------------------------------------------------------------
 
@@ -395,10 +401,19 @@ class SharedSocket:
         if tracker is not None and linger_s > 0:
             with contextlib.suppress(zmq.NotDone):
                 tracker.wait(linger_s)
-        with self.lock:
-            self.quiet.wait_for(lambda: not (peer.reader.asleep or peer.writer.asleep), 1.0)
-            peer.reader.close()
-            peer.writer.close()
+        self._until_awake(peer.reader, peer.writer)
+        peer.reader.close()
+        peer.writer.close()
+
+    def _until_awake(self, *sleepers: Sleeper) -> None:
+        # A descriptor must not be closed, and its number given away, under a sleeping thread.
+        for _ in range(1000):
+            with self.lock:
+                for sleeper in sleepers:
+                    sleeper.wake()
+            if not any(sleeper.asleep for sleeper in sleepers):
+                return
+            time.sleep(0.001)
 
     def destroy(self, linger_s: float) -> None:
         """Close the socket; wait up to `linger_s` for what was sent. Not under the lock."""
@@ -406,10 +421,8 @@ class SharedSocket:
             if self.closed:
                 return
             self.closed = True
-            for sleeper in self.asleep:
-                sleeper.wake()
-            # A descriptor must not be closed, and its number given away, under a sleeping thread.
-            self.quiet.wait_for(lambda: not self.asleep, 1.0)
+        self._until_awake(*self.asleep)
+        with self.lock:
             self.socket.disable_monitor()
             self._monitor.close(0)
             self.socket.close(int(linger_s * 1000))

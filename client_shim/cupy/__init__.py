@@ -6,12 +6,15 @@ libraries do `from cupy import *`); names that are not supported yet raise when 
 
 from __future__ import annotations
 
+import builtins as _builtins
 import sys as _sys
 from typing import Any
 
 from cupool.client_shim.cupy import _unsupported, cuda
 from cupool.client_shim.cupy._core import (  # order matters: the array class comes first
+    _documentation,
     _reduction,
+    _rounding,
     _ufuncs,
     calls,
     core,
@@ -23,6 +26,7 @@ from cupool.client_shim.cupy._core._kernel import ufunc
 from cupool.client_shim.cupy._core.core import ndarray
 from cupool.client_shim.cupy._binary import *  # noqa: F403
 from cupool.client_shim.cupy._creation import *  # noqa: F403
+from cupool.client_shim.cupy._functional import *  # noqa: F403
 from cupool.client_shim.cupy._indexing import *  # noqa: F403
 from cupool.client_shim.cupy._io import *  # noqa: F403
 from cupool.client_shim.cupy._logic import *  # noqa: F403
@@ -30,14 +34,20 @@ from cupool.client_shim.cupy._manipulation import *  # noqa: F403
 from cupool.client_shim.cupy._math import *  # noqa: F403
 from cupool.client_shim.cupy._misc import *  # noqa: F403
 from cupool.client_shim.cupy._padding import *  # noqa: F403
+from cupool.client_shim.cupy._products import *  # noqa: F403
 from cupool.client_shim.cupy._sorting import *  # noqa: F403
 from cupool.client_shim.cupy._statistics import *  # noqa: F403
-from cupool.client_shim.cupy import exceptions, fft, lib, linalg, random  # isort: skip
+from cupool.client_shim.cupy.lib._shape_base import *  # noqa: F403
+from cupool.client_shim.cupy import cublas, exceptions, fft, lib, linalg, random  # isort: skip
 
 __version__ = "14.2.0"
 """Of the CuPy that is mimicked."""
 
 globals().update(_ufuncs.ALL)
+# Constants that the listing cannot hold as JSON.
+Inf = Infinity = PINF = infty = float("inf")
+NINF = float("-inf")
+NAN = NaN = float("nan")
 is_available = cuda.is_available
 
 
@@ -53,16 +63,20 @@ def get_default_pinned_memory_pool() -> Any:
 
 def get_array_module(*args: Any) -> Any:
     """Return `cupy` if any argument is a device array, else `numpy`."""
-    if any(isinstance(a, ndarray) for a in args):
+    if _builtins.any(isinstance(a, ndarray) for a in args):  # `any` is CuPy's here
         return _sys.modules[__name__]
     import numpy
 
     return numpy
 
 
-for _name in ("cublas", "polynomial", "testing", "typing"):
+for _name in ("polynomial", "testing", "typing"):
     globals()[_name] = _unsupported.module(f"cupy.{_name}")
 for _name in ("polynomial.polynomial", "polynomial.polyutils"):
     _unsupported.module(f"cupy.{_name}")
 _unsupported.fill(globals(), "cupy")
+_documentation.finish(globals(), "cupy")
+_documentation.finish(fft.__dict__, "cupy.fft")
+_documentation.finish(linalg.__dict__, "cupy.linalg")
+_documentation.finish(random.__dict__, "cupy.random")
 __all__ = [name for name in globals() if not name.startswith("_")]

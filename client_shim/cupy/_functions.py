@@ -34,6 +34,10 @@ def indexing() -> Any:
     return sys.modules[f"{_PACKAGE}._core.routines_indexing"]
 
 
+def sorting() -> Any:
+    return sys.modules[f"{_PACKAGE}._sorting.sort"]
+
+
 def ufuncs() -> Any:
     return sys.modules[f"{_PACKAGE}._core._ufuncs"]
 
@@ -44,6 +48,10 @@ def reduce(*args: Any, **options: Any) -> Any:
 
 def scan(*args: Any) -> Any:
     return sys.modules[f"{_PACKAGE}._core._reduction"].scan(*args)
+
+
+def rounding() -> Any:
+    return sys.modules[f"{_PACKAGE}._core._rounding"].around
 
 
 def get_dtype(spec: Any) -> Any:

@@ -6,15 +6,17 @@ from typing import Any
 
 from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core.routines_indexing import scatter_add, scatter_max, scatter_min
+from cupool.client_shim.cupyx import cusolver
+from cupool.client_shim.cupyx._ufunc_config import errstate, geterr, seterr
 from cupool.proto.operations.api import listing
 
-__all__ = ["scatter_add", "scatter_max", "scatter_min"]
+__all__ = ["cusolver", "errstate", "geterr", "scatter_add", "scatter_max", "scatter_min", "seterr"]
 
 
 def _modules() -> None:
     """Make every submodule that CuPy has, parents first, and hang it on its parent."""
     for name in sorted(n for n, row in listing().names.items() if row[0] == "module"):
-        if not name.startswith("cupyx."):
+        if not name.startswith("cupyx.") or name == "cupyx.cusolver":
             continue
         made = _unsupported.module(name)
         parent: Any = globals()

@@ -158,7 +158,7 @@ class CudaDevice(Device):
             result = function(*args, **kwargs)
             if not outs:
                 return []
-            results = list(result) if isinstance(result, (tuple, list)) else [result]
+            results = _flat(result)
             if operation.kind == "random":
                 return results
             return [self._own(result, args, kwargs) for result in results]
@@ -249,6 +249,13 @@ class _ErrorClasses:
     def __init__(self, memory: type[Any], cuda: type[Any]) -> None:
         self.memory = memory
         self.cuda = cuda
+
+
+def _flat(result: Any) -> list[Any]:
+    """Return the results as one list, also those of a tuple in a tuple."""
+    if not isinstance(result, (tuple, list)):
+        return [result]
+    return [one for part in result for one in _flat(part)]
 
 
 def _error_classes(cupy: Any) -> _ErrorClasses:

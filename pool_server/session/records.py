@@ -156,6 +156,8 @@ class Executor:
             values = [read(arg) for arg in args]
             keywords = {_keyword(k): read(v) for k, v in kwargs.items()} if kwargs else {}
             made = self.device.call(row, values, keywords, promised)
+            if objects and not all(opaque):
+                _only_arrays(self.device, made, opaque)
             self._store(row.name, handles, promised, opaque, made)
 
         return run
@@ -252,6 +254,16 @@ class Executor:
         if self._traced > _TRACED_FAILURES:
             failure = msgspec.structs.replace(failure, traceback="")
         return failure
+
+
+def _only_arrays(device: Device, made: Sequence[Any], opaque: Sequence[bool]) -> None:
+    """Refuse an object of the device where the client asked for an array."""
+    for result, is_object in zip(made, opaque, strict=False):
+        if not is_object:
+            try:
+                device.layout(result)
+            except AttributeError:
+                raise ProtocolViolation("the result is an object and no array") from None
 
 
 def _without_stream(record: Any) -> tuple[Any, Any, Any, Any]:

@@ -110,16 +110,15 @@ class Serving:
                 return
             answered = False
             for _ in range(BURST):
-                answered |= self._handle(frames)
+                answered = self._handle(frames)
                 if self._active is not channel:
                     return
-                frames = channel.receive(0)
+                # Who was answered is likely to think first: look for more only if none was.
+                frames = None if answered else channel.receive(0)
                 if frames is None:
                     break
-            else:
-                answered = False
-                if frames is not None:
-                    self._handle(frames)
+            if frames is not None:
+                answered = self._handle(frames)
             # An answer tells the client as much as an Ack: that may come with a later one.
             if not answered or self._unacknowledged >= BURST or self._core.failing:
                 self._acknowledge()
@@ -149,10 +148,12 @@ class Serving:
         self._send(replies)
 
     def _send(self, replies: Sequence[Reply]) -> None:
+        channel = self._active
         for reply in replies:
-            if self._active is None:
+            # While one is being sent, the client may be lost or come back on another channel.
+            if channel is None or self._active is not channel:
                 return
-            self._send_frames(self._active, [encode(reply.message), *reply.payloads])
+            self._send_frames(channel, [encode(reply.message), *reply.payloads])
 
     def _send_frames(self, channel: Channel, frames: list[Frame]) -> None:
         deadline = self._clock() + PROGRESS_WITHIN_S
@@ -229,6 +230,9 @@ class Serving:
                 f"the client speaks protocol {hello.minimum} to {hello.current}, "
                 f"this server {versions.MINIMUM} to {versions.CURRENT}",
             )
+            return
+        if hello.resume_after > self._core.executed:
+            self._refuse(channel, "lost", f"batch {hello.resume_after} was never executed here")
             return
         if self._active is not None:
             if not hello.resume_after:

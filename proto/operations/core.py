@@ -17,7 +17,8 @@ Requests carry their request id in the place of the outputs:
     fetch        ref                               -> the array, [PAYLOAD | TRANSFER]
     describe     refs                              -> [[dtype, shape, strides], ...]
     synchronize                                    -> None, once all before it is done
-    memory                                         -> {"used", "total", "free", "limit": bytes}
+    memory                                         -> {"used", "free", "total", "limit"}, bytes:
+        held by arrays, kept for reuse, the sum of the two, and the limit that was set (0 = none)
 """
 
 from cupool.proto.operations.operation import Operation

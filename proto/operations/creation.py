@@ -8,6 +8,7 @@ OPERATIONS = (
     Operation("linspace", "function", "cupy.linspace", "numpy.linspace", "own"),
     Operation("astype", "function", "cupy.ndarray.astype", "numpy.ndarray.astype", "own"),
     Operation("byteswap", "function", "cupy.ndarray.byteswap", "numpy.ndarray.byteswap", "own"),
+    Operation("tri", "function", "cupy.tri", "numpy.tri", "own"),
     Operation("tril", "function", "cupy.tril", "numpy.tril", "own"),
     Operation("triu", "function", "cupy.triu", "numpy.triu", "own"),
     Operation("vander", "function", "cupy.vander", "numpy.vander", "own"),

@@ -1,5 +1,5 @@
-"""Bits, padding, and what belongs nowhere else."""
+"""Functional programming and the rest."""
 
 from cupool.proto.operations.operation import Operation
 
-OPERATIONS: tuple[Operation, ...] = ()
+OPERATIONS = (Operation("piecewise", "function", "cupy.piecewise", rule="own"),)

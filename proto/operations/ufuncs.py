@@ -1,4 +1,7 @@
-"""Universal functions: CuPy's, all of which NumPy has under the same name."""
+"""Universal functions: CuPy's, all of which NumPy has under the same name.
+
+Keyword arguments: `out`, `dtype`, `casting`, and `_where`, which is CuPy's name for `where`.
+"""
 
 from cupool.proto.operations.operation import Operation
 
@@ -15,19 +18,29 @@ _UNARY = (
     "sqrt square cbrt reciprocal rint floor ceil trunc fabs signbit "
     "exp exp2 expm1 log log2 log10 log1p "
     "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh "
-    "deg2rad rad2deg degrees radians isfinite isinf isnan"
+    "deg2rad rad2deg isfinite isinf isnan"
 ).split()
 _TWO_RESULTS = ("divmod", "modf", "frexp")
 _NOT_UFUNCS_IN_NUMPY = ("fix", "i0", "sinc")
 
 
 def _row(name: str, outputs: int = 1, numpy: bool = True) -> Operation:
-    return Operation(name, "ufunc", f"cupy.{name}", f"numpy.{name}" if numpy else "", "ufunc", outputs)
+    like = f"numpy.{name}" if numpy else ""
+    return Operation(name, "ufunc", f"cupy.{name}", like, "ufunc", outputs)
 
+
+_AT = "add subtract maximum minimum bitwise_and bitwise_or bitwise_xor".split()
 
 OPERATIONS = (
     *(_row(name) for name in (*_BINARY, *_UNARY)),
     *(_row(name, 2) for name in _TWO_RESULTS),
     *(_row(name, numpy=False) for name in _NOT_UFUNCS_IN_NUMPY),
+    *(
+        Operation(f"{name}.at", "function", f"cupy.{name}.at", rule="own", outputs=0)
+        for name in _AT
+    ),
+    Operation("angle", "function", "cupy.angle", rule="own"),
+    Operation("around", "function", "cupy.around", rule="own"),
+    Operation("clip", "ufunc", "cupy.clip", rule="ufunc"),
     Operation("matmul", "function", "cupy.matmul", "numpy.matmul", "matmul"),
 )

@@ -135,6 +135,9 @@ class Settings:
         "CUPOOL_DATA_HOST", "127.0.0.1", text, "address at which sessions of `serve` listen"
     )
     warm: int = _setting("CUPOOL_WARM", 1, whole(0, 64), "workers that `serve` keeps ready")
+    grace: float = _setting(
+        "CUPOOL_GRACE", 30.0, duration, "how long `serve` keeps a session whose client is away"
+    )
     drain_timeout: float = _setting(
         "CUPOOL_DRAIN_TIMEOUT", 25.0, duration, "how long a stopping server waits for its sessions"
     )

@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.running import TIMEOUT_S, cupool_run, start
 
+
 def plain(arguments: list[str], cwd: Path, stdin: str) -> subprocess.CompletedProcess[str]:
     """Run plain Python on the same arguments."""
     return subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -124,7 +125,10 @@ def test_a_broken_sitecustomize_is_not_hidden(tmp_path: Path) -> None:
     assert "no_such_thing_at_all" in cupool("run", "-c", "", env=env).stderr
 
 
-def test_mistakes_are_told_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_told_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cupool.pool_server.logs.configure", lambda **options: None)
     assert cli.main(["run", "--gpus", "x", "s.py"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("cupool: --gpus is 'x'") and "cupool config" in said
@@ -146,6 +150,14 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     for option in (*launch.OPTIONS, *launch.SWITCHES):
         assert f"--{option}" in said, "help and parser disagree"
+
+
+def test_config_shows_flags_as_an_origin(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["config", "--json", "--gpus", "3", "--stats"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert (rows["gpus"]["value"], rows["gpus"]["origin"]) == (3, "flag")
+    assert cli.main(["config", "--colour", "red"]) == 2
+    assert "not options of" in capsys.readouterr().err
 
 
 def test_completion_scripts_are_offered() -> None:

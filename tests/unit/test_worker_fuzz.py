@@ -26,9 +26,11 @@ _scalars = (
 )
 _wire: st.SearchStrategy[Any] = st.recursive(
     _scalars,
-    lambda inner: st.lists(inner, max_size=5)
-    | st.builds(lambda tag, rest: [tag, *rest], st.integers(0, 12), st.lists(inner, max_size=4))
-    | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.builds(lambda tag, rest: [tag, *rest], st.integers(0, 12), st.lists(inner, max_size=4))
+        | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 _handles = st.integers(1, 12)

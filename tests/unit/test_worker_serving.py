@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cupool.pool_server.devices.mock import MockDevice
+from cupool.pool_server.devices.mock import MockDevice, MockOptions
 from cupool.pool_server.session import control
 from cupool.pool_server.session.link import ControlLink
 from cupool.pool_server.session.serving import MAX_PENDING, Serving
@@ -171,6 +171,7 @@ def test_any_of_several_addresses() -> None:
     _, answer = session.client(url=1)
     assert isinstance(answer, m.Refuse)
     session.daemon.close()
+    session.later(1)
     assert session.run().state == "failed"
     session.theirs.close()
 
@@ -209,12 +210,23 @@ def test_resume(session: Session) -> None:
 
 def test_resume_with_a_wrong_token(session: Session) -> None:
     channel, _ = session.client()
+    send(channel, m.Batch(1, []))
+    session.step()
     channel.close()
     session.step()
     _, answer = session.client("wrong", resume_after=1)
     assert isinstance(answer, m.Refuse)
     _, answer = session.client(resume_after=1)
     assert isinstance(answer, m.Welcome)
+
+
+def test_resume_of_what_never_was(session: Session) -> None:
+    channel, _ = session.client()
+    channel.close()
+    session.step()
+    _, answer = session.client(resume_after=3)
+    assert isinstance(answer, m.Refuse)
+    assert answer.reason == "lost"
 
 
 def test_a_client_back_before_its_loss_was_noticed(session: Session) -> None:
@@ -306,14 +318,12 @@ def test_a_client_that_takes_nothing_is_lost(session: Session) -> None:
     send(channel, m.Batch(1, [block, *[["fetch", i, [[0, 1]], None] for i in range(40)]]))
     clock = iter(range(2000, 9000, 16))
     session.serving._clock = lambda: float(next(clock))
-    session.step()
-    assert session.serving._active is None
-    assert session.run().state == "client_lost"
+    ended = session.run()
+    assert ended.state == "client_lost"
+    assert "took nothing" in ended.message
 
 
 def test_a_dead_device_ends_the_session(session: Session) -> None:
-    from cupool.pool_server.devices.mock import MockOptions
-
     session.core.device.options = MockOptions(fail_after=1)  # type: ignore[attr-defined]
     channel, _ = session.client()
     send(channel, m.Batch(1, [["synchronize", 1, [], None], ["synchronize", 2, [], None]]))

@@ -26,13 +26,15 @@ def get_dtype(spec: Any) -> DType:
 
 
 def check_supported(dtype: DType) -> DType:
-    """Return the dtype in native byte order, or raise ValueError as CuPy does.
+    """Return the dtype, or raise ValueError as CuPy does; foreign byte order is refused too.
 
     CuPy has bool, integers, float16/32/64, complex64/128; structured and datetime types only
     as far as storage goes.
     """
     if not dtype.isnative:
-        dtype = dtype.newbyteorder("=")
+        raise ValueError(f"Unsupported dtype {dtype} with big-endian byte-order")
+    if dtype.subdtype is not None or (dtype.kind == "V" and not dtype.itemsize):
+        raise ValueError(f"Unsupported dtype {dtype}")
     if dtype.char in NUMERIC_CHARS:
         return dtype
     if dtype.kind not in _ALLOWED_KINDS or dtype.hasobject or dtype.char in "gG":

@@ -13,7 +13,9 @@ import numpy as np
 from cupool.client_shim import session as _session
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core
-from cupool.client_shim.cupy._core._dtype import NUMERIC_CHARS, get_dtype
+from cupool.client_shim.cupy._core._dtype import get_dtype
+from cupool.client_shim.cupy._core._loops import Loops, check_value, kind_of
+from cupool.client_shim.cupy._functions import warn_complex
 from cupool.client_shim.handles import Handle
 from cupool.proto import values
 from cupool.proto.operations.api import listing
@@ -22,8 +24,19 @@ _ndarray = core.ndarray
 _current = _session.current
 _new = core._new
 _make = _shadow.make
-_WEAK = (bool, int, float, complex)
-_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
+_WEAK = frozenset((bool, int, float, complex))
+_WHOLE = frozenset("iIlLqQ")
+_REALS = _WHOLE | frozenset("fd")
+_AT = {
+    "add": (_REALS | frozenset("e"), "int32, int64, float16, float32, float64, uint32, uint64"),
+    "subtract": (frozenset("iI"), "int32, uint32,"),
+    "maximum": (_REALS, "int32, int64, float32, float64, uint32, uint64"),
+    "minimum": (_REALS, "int32, int64, float32, float64, uint32, uint64"),
+    "bitwise_and": (_WHOLE, "int32, int64, uint32, uint64"),
+    "bitwise_or": (_WHOLE, "int32, int64, uint32, uint64"),
+    "bitwise_xor": (_WHOLE, "int32, int64, uint32, uint64"),
+}
+"""Ufuncs that have `at`, and the dtypes for which CUDA has the atomic operation."""
 
 
 def _broadcast_error(shapes: list[tuple[int, ...]]) -> ValueError:
@@ -54,17 +67,18 @@ class ufunc:
 
     __module__ = "cupy"
 
-    def __init__(self, name: str, numpy_ufunc: np.ufunc, doc: str = "") -> None:
+    def __init__(self, name: str, loops: Loops, doc: str = "", by_dtype: Any = None) -> None:
         self.__name__ = name
         self.name = f"cupy_{name}"
-        self.nin = numpy_ufunc.nin
-        self.nout = numpy_ufunc.nout
+        self.nin = len(loops.loops[0].ins)
+        self.nout = len(loops.loops[0].outs)
         self.nargs = self.nin + self.nout
         self.__doc__ = doc
         self._op = name
-        self._numpy = numpy_ufunc
+        self._numpy = getattr(np, name, None)
+        self._loops = loops
+        self._loops_by_dtype: Loops = by_dtype or loops
         self._cache: dict[Any, Any] = {}
-        self._weak_checks = name not in _COMPARISONS
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.name}'>"
@@ -76,7 +90,7 @@ class ufunc:
     def types(self) -> list[str]:
         """Type signatures, e.g. "dd->d"."""
         row = listing().ufunc(f"cupy.{self.__name__}")
-        return list(row[2]) if row is not None else list(self._numpy.types)
+        return list(row.types) if row is not None else []
 
     # ---------------------------------------------------------------- calls
 
@@ -107,7 +121,10 @@ class ufunc:
                             key = a._shadow.dtype.char + b._shadow.dtype.char
                             return self._fast(a, key, b, args)
                     elif type(b) is float or type(b) is complex:
-                        return self._fast(a, (a._shadow.dtype.char, type(b)), b, args)
+                        if a._shadow.dtype.kind in "fc":
+                            return self._fast(a, (a._shadow.dtype.char, type(b)), b, args)
+                    elif type(b) is int and 0 <= b <= 127:
+                        return self._fast(a, (a._shadow.dtype.char, int), b, args)
         return self._general(args, kwargs)
 
     def _fast(self, a: Any, key: Any, b: Any, args: tuple[Any, ...]) -> Any:
@@ -126,7 +143,7 @@ class ufunc:
                 return self._general(args, {})
             refs = (handle_a.ref, handle_b.ref)
         else:
-            wired = b if type(b) is float else (values.COMPLEX, b.real, b.imag)
+            wired = b if type(b) is not complex else (values.COMPLEX, b.real, b.imag)
             refs = (handle_a.ref, wired)
         if session.ordinal != _current.device or not session.open:
             return self._general(args, {})
@@ -143,25 +160,22 @@ class ufunc:
         return result
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any = None) -> Any:
+        for value in args:
+            override = getattr(value, "__cupy_override_elementwise_kernel__", None)
+            if override is not None:
+                return override(self, *args, **kwargs)
         inputs, outs, where, dtype, casting = self._parse(args, kwargs)
-        inputs = [_operand(x) for x in inputs]
+        inputs = [operand(x) for x in inputs]
         given = [o for o in outs if o is not None]
         arrays = [x for x in inputs if isinstance(x, _ndarray)]
         shapes = [x.shape for x in arrays]
         if isinstance(where, _ndarray):
             shapes.append(where.shape)
         shape = broadcast_shapes(shapes + [o.shape for o in given] or [()])
-        for out in given:
-            if out.shape != shape:
-                raise ValueError("Out shape is mismatched")
-        out_dtypes = self._resolve(inputs, dtype, casting)
+        out_dtypes = self._resolve(inputs, dtype, 0 not in shape)
         for out, made in zip(outs, out_dtypes, strict=True):
-            if out is not None and not np.can_cast(made, out.dtype, casting):
-                raise TypeError(
-                    f"output (typecode '{made.char}') could not be coerced to provided output "
-                    f"parameter (typecode '{out.dtype.char}') according to the casting rule "
-                    f'"{casting}"'
-                )
+            if out is not None:
+                check_out(out, shape, made, casting)
         if key is not None and not given:
             self._cache[key] = (out_dtypes[0], values.dtype_to_wire(out_dtypes[0]),
                                 out_dtypes[0].itemsize)
@@ -179,7 +193,8 @@ class ufunc:
     def _parse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         kwargs = dict(kwargs)
         out = kwargs.pop("out", None)
-        where = kwargs.pop("where", kwargs.pop("_where", None))
+        where = kwargs.pop("_where", None)
+        where = kwargs.pop("where", where)
         dtype = kwargs.pop("dtype", None)
         casting = kwargs.pop("casting", "same_kind")
         if kwargs:
@@ -203,9 +218,9 @@ class ufunc:
         outs += [None] * (self.nout - len(outs))
         for value in outs:
             if value is not None and not isinstance(value, _ndarray):
-                raise TypeError(f"return arrays must be of ArrayType, not {type(value)}")
+                raise TypeError("Output arguments type must be cupy.ndarray")
         if where is not None and where is not True:
-            where = _operand(where)
+            where = operand(where)
             if isinstance(where, _ndarray):
                 if where.dtype != np.bool_:
                     raise TypeError(
@@ -219,7 +234,7 @@ class ufunc:
     def _options(self, where: Any, dtype: Any, casting: str) -> dict[str, Any]:
         options: dict[str, Any] = {}
         if where is not None and where is not True:
-            options["where"] = where
+            options["_where"] = where
         if dtype is not None:
             options["dtype"] = dtype
         if casting != "same_kind":
@@ -237,46 +252,58 @@ class ufunc:
         calls.call_into(self._op, inputs, options)
         return outs[0] if self.nout == 1 else tuple(outs)
 
-    def _resolve(self, inputs: list[Any], dtype: Any, casting: str) -> tuple[Any, ...]:
-        """Return the output dtypes by NumPy's promotion (NEP 50), in CuPy's set of types."""
-        kinds = [_kind(x) for x in inputs]
-        if all(k in _WEAK for k in kinds):
-            kinds = [np.result_type(k) for k in kinds]
-        signature = {} if dtype is None else {
-            "signature": (None,) * self.nin + (dtype,) * self.nout
-        }
-        try:
-            resolved = self._numpy.resolve_dtypes(
-                (*kinds, *(None,) * self.nout), casting=casting, **signature
-            )
-        except TypeError as exc:
-            raise TypeError(str(exc)) from None
-        loop, results = resolved[: self.nin], resolved[self.nin :]
-        for value, kind, used in zip(inputs, kinds, loop, strict=True):
-            if kind is int and used.kind in "iu" and self._weak_checks:
-                _check_range(value, used)
-        for result in results:
-            if result.char not in NUMERIC_CHARS and result.kind not in "mM":
-                raise TypeError(f"{self.name} has no loop for {', '.join(map(str, kinds))}")
-        return tuple(results)
+    def _resolve(self, inputs: list[Any], dtype: Any, stores: bool) -> tuple[Any, ...]:
+        """Return the output dtypes by CuPy's loops; `stores`: there are elements to compute."""
+        if dtype is None:
+            kinds = [kind_of(x) for x in inputs]
+            dtypes = tuple([k[0] for k in kinds])
+            weak = tuple([k[1] for k in kinds])
+            if all(d.kind == "V" for d in dtypes) and self.__name__ in ("equal", "not_equal"):
+                return (np.dtype(np.bool_),)
+            loop = self._loops.by_inputs(dtypes, weak)
+        else:
+            for x in inputs:
+                kind_of(x)
+            loop = self._loops_by_dtype.by_output(dtype)
+        if stores:
+            for value, used in zip(inputs, loop.ins, strict=True):
+                kind = type(value)
+                if kind is int:
+                    if not -128 <= value <= 127 or used.kind == "u":
+                        check_value(value, used)
+                elif (kind is float or kind is complex) and used.kind in "biu":
+                    check_value(value, used)
+        return loop.outs
 
     # ---------------------------------------------------------------- methods
 
     def outer(self, A: Any, B: Any, /, **kwargs: Any) -> Any:
-        """Apply to all pairs of an element of A and an element of B."""
-        if self.nin != 2:
-            raise ValueError("outer product only supported for binary functions")
-        A, B = _operand(A), _operand(B)
-        if isinstance(A, _ndarray) and isinstance(B, _ndarray):
-            A = A.reshape(A.shape + (1,) * B.ndim)
-        return self(A, B, **kwargs)
+        """Apply to all pairs of an element of A and an element of B.
+
+        Both may be what `array` takes.
+        """
+        from cupool.client_shim.cupy._creation.from_data import asarray
+
+        A, B = asarray(A), asarray(B)
+        left = A.reshape(A.shape + (1,) * B.ndim)
+        return self(left, B.reshape((1,) * A.ndim + B.shape), **kwargs)
 
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
-        """Apply in place at indices, repeated ones included (`add`, `subtract`, `maximum`, ...)."""
-        if not isinstance(a, _ndarray):
-            raise TypeError(f"Unsupported type {type(a)}")
-        args = (self._op, a, indices) if b is None else (self._op, a, indices, b)
-        calls.call_into("ufunc.at", args)
+        """Apply in place at indices, repeated ones included.
+
+        Raises:
+            NotImplementedError: CuPy has it for add, subtract, maximum, minimum and the bitwise
+                ufuncs only.
+            TypeError: for `a`'s dtype there is no atomic operation.
+        """
+        if self.__name__ not in _AT:
+            raise NotImplementedError(f"`{self.name}.at` is not supported yet")
+        from cupool.client_shim.cupy._core import routines_indexing
+
+        chars, words = _AT[self.__name__]
+        if a.dtype.char not in chars:
+            raise TypeError(f"cupy.{self.__name__}.at only supports {words} as data type")
+        routines_indexing.ufunc_at(f"{self.__name__}.at", a, indices, b)
 
     def reduce(
         self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False
@@ -301,35 +328,30 @@ class ufunc:
         return _reduction.ufunc_reduceat(self, array, indices, axis, dtype, out)
 
 
-def _operand(value: Any) -> Any:
+def operand(value: Any) -> Any:
     """Return an array or scalar that may enter a ufunc, or raise CuPy's TypeError."""
-    if isinstance(value, (_ndarray, *_WEAK)):
+    if isinstance(value, _ndarray) or type(value) in _WEAK:
         return value
-    if isinstance(value, np.generic):
-        if value.dtype.kind in "biufcmM":
-            return value
-        raise TypeError(f"Unsupported type {type(value)}")
-    if isinstance(value, np.ndarray):
-        raise TypeError(f"Unsupported type {type(value)}")
-    convert = getattr(value, "__cupy_get_ndarray__", None)
-    if convert is not None:
-        return convert()
+    if isinstance(value, np.generic) and value.dtype.kind in "biufcmMV":
+        return value
+    if not isinstance(value, np.ndarray):
+        convert = getattr(value, "__cupy_get_ndarray__", None)
+        if convert is not None:
+            return convert()
     raise TypeError(f"Unsupported type {type(value)}")
 
 
-def _kind(value: Any) -> Any:
-    """Return what the promotion rules see: a dtype, or the type of a weak Python scalar."""
-    if isinstance(value, (_ndarray, np.generic)):
-        return value.dtype
-    if isinstance(value, bool):
-        return np.dtype(bool)
-    return next(t for t in (int, float, complex) if isinstance(value, t))
-
-
-def _check_range(value: int, dtype: np.dtype[Any]) -> None:
-    info = np.iinfo(dtype)
-    if not info.min <= value <= info.max:
-        raise OverflowError(f"Python integer {value} out of bounds for {dtype}")
+def check_out(out: Any, shape: Any, made: np.dtype[Any], casting: str) -> None:
+    """Check an output that was given: its shape, and that the result casts to it."""
+    if out.shape != shape:
+        raise ValueError("Out shape is mismatched")
+    if not np.can_cast(made, out.dtype, casting):
+        raise TypeError(
+            f"Cannot cast output operand from {made!r} to {out.dtype!r} according to the rule "
+            f"'{casting}'"
+        )
+    if made.kind == "c" and out.dtype.kind in "biuf":
+        warn_complex()
 
 
 def _as_subclass(array: Any, template: Any) -> Any:

@@ -9,6 +9,14 @@ import numpy as np
 from cupool.client_shim.cupy import _functions as f
 
 
+def _limits(dtype: Any) -> tuple[Any, Any]:
+    """Return the least and the greatest value of a dtype."""
+    if dtype.kind == "f":
+        return dtype.type("-inf"), dtype.type("inf")
+    info = np.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
 class Methods:
     """Part of `cupy.ndarray`."""
 
@@ -53,12 +61,12 @@ class Methods:
         """A flat iterator over the elements."""
         return f.cupy().flatiter(self)
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
         if len(shape) == 1 and np.ndim(shape[0]) > 0:
             shape = tuple(shape[0])
         elif len(shape) == 1:
             shape = (shape[0],)
-        return f.views().reshape(self, shape, order)
+        return f.views().reshape(self, shape, order, copy)
 
     def ravel(self, order: str = "C") -> Any:
         return f.views().ravel(self, order)
@@ -161,17 +169,17 @@ class Methods:
         return f.reduce("prod", self, axis, dtype, out, keepdims)
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        return f.cupy().mean(self, axis, dtype, out, keepdims)
+        return f.reduce("mean", self, axis, dtype, out, keepdims)
 
     def var(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
     ) -> Any:
-        return f.cupy().var(self, axis, dtype, out, ddof, keepdims)
+        return f.reduce("var", self, axis, dtype, out, keepdims, ddof=ddof)
 
     def std(
         self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
     ) -> Any:
-        return f.cupy().std(self, axis, dtype, out, ddof, keepdims)
+        return f.reduce("std", self, axis, dtype, out, keepdims, ddof=ddof)
 
     def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         return f.reduce("max", self, axis, None, out, keepdims)
@@ -180,7 +188,9 @@ class Methods:
         return f.reduce("min", self, axis, None, out, keepdims)
 
     def ptp(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        return f.reduce("ptp", self, axis, None, out, keepdims)
+        result = f.reduce("max", self, axis, None, out, keepdims)
+        result -= f.reduce("min", self, axis, None, None, keepdims)
+        return result
 
     def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         return f.reduce("all", self, axis, None, out, keepdims)
@@ -213,22 +223,27 @@ class Methods:
     conjugate = conj
 
     def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
-        return f.cupy().clip(self, min, max, out)
+        kind = self.dtype.kind  # type: ignore[attr-defined]
+        if min is None:
+            min = _limits(self.dtype)[0] if kind in "iuf" else None  # type: ignore[attr-defined]
+        if max is None:
+            max = _limits(self.dtype)[1] if kind in "iuf" else None  # type: ignore[attr-defined]
+        return f.ufuncs()._clip_ufunc(self, min, max, out=out)
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
-        return f.cupy().around(self, decimals, out)
+        return f.rounding()(self, decimals, out)
 
     def dot(self, b: Any, out: Any = None) -> Any:
         return f.cupy().dot(self, b, out)
 
     def sort(self, axis: int = -1, *, kind: Any = None) -> None:
-        f.cupy()._sorting.sort.sort_in_place(self, axis, kind)
+        f.sorting().sort_in_place(self, axis, kind)
 
     def argsort(self, axis: int = -1, *, kind: Any = None) -> Any:
         return f.cupy().argsort(self, axis, kind=kind)
 
     def partition(self, kth: Any, axis: int = -1) -> None:
-        f.cupy()._sorting.sort.partition_in_place(self, kth, axis)
+        f.sorting().partition_in_place(self, kth, axis)
 
     def argpartition(self, kth: Any, axis: int = -1) -> Any:
         return f.cupy().argpartition(self, kth, axis)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from cupool.client_shim.cupy._functions import warn_complex
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._dtype import accumulator, get_dtype, real_of, to_inexact
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axes, normalize_axis
@@ -91,11 +91,7 @@ def _result_dtype(name: str, source: DType, dtype: Any) -> DType:
     if name == "nansum" and source.kind == "c" and wanted.kind != "c":
         return source
     if wanted.kind != "c" and source.kind == "c" and name in _COMPLEX_TO_REAL:
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part",
-            np.exceptions.ComplexWarning,
-            stacklevel=4,
-        )
+        warn_complex()
     return wanted
 
 
@@ -152,7 +148,7 @@ def scan(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> ndarray:
             raise TypeError(f"return arrays must be of ArrayType, not {type(out)}")
         dtype = out.dtype
         if a.dtype.kind == "c" and out.dtype.kind != "c":
-            core.warn_complex()
+            warn_complex()
     result_dtype = accumulator(a.dtype) if dtype is None else get_dtype(dtype)
     kwargs: dict[str, Any] = {}
     if axis is None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numpy as np
-
 from cupool.client_shim.cupy._core import _operators
 from cupool.client_shim.cupy._core._documentation import describe
 from cupool.client_shim.cupy._core._kernel import ufunc
+from cupool.client_shim.cupy._core._loops import Loops
 from cupool.client_shim.cupy._core.products import matmul
 from cupool.proto.operations import TABLE
+from cupool.proto.operations.api import listing
 
-# NumPy has these as plain functions: only their promotion is needed here.
-_PROMOTES_LIKE = {"fix": np.floor, "i0": np.sin, "sinc": np.sin}
 ALIASES = {
     "abs": "absolute",
     "acos": "arccos",
@@ -29,24 +27,64 @@ ALIASES = {
     "bitwise_not": "invert",
     "bitwise_right_shift": "right_shift",
     "conj": "conjugate",
+    "degrees": "rad2deg",
     "divide": "true_divide",
     "mod": "remainder",
     "pow": "power",
+    "radians": "deg2rad",
 }
+
+_BOOLEAN_SUBTRACT = (
+    "cupy boolean subtract, the `-` operator, is deprecated, use the bitwise_xor, the `^` operator,"
+    " or the logical_xor function instead."
+)
+_BOOLEAN_NEGATIVE = (
+    "The cupy boolean negative, the `-` operator, is not supported, use the `~` operator or the"
+    " logical_not function instead."
+)
+_BOOLEAN_POSITIVE = "The cupy boolean positive, the `+` operator, is not supported."
+REFUSALS = {
+    "gcd": {"??->?": "gcd cannot be computed with boolean arrays"},
+    "lcm": {"??->?": "lcm cannot be computed with boolean arrays"},
+    "negative": {"?->?": _BOOLEAN_NEGATIVE},
+    "positive": {"?->?": _BOOLEAN_POSITIVE},
+    "subtract": {"??->?": _BOOLEAN_SUBTRACT},
+}
+"""Loops on CuPy's lists that raise TypeError."""
+
+_FLOATS = "e f d F D".split()
+_BY_DTYPE = {"true_divide": [f"{c}{c}->{c}" for c in _FLOATS]}
+"""Ufuncs that look `dtype=` up in another list."""
+
+_WHOLE = "? b B h H i I l L q Q".split()
+_INTERNAL = {
+    "clip": [f"{c}{c}{c}->{c}" for c in (*_WHOLE, *"efd")],
+    "angle": ["?->d", "e->e", "f->f", "d->d", "F->f", "D->d"],
+    "round": ["?q->e", *(f"{c}q->{c}" for c in (*_WHOLE[1:], *_FLOATS))],
+}
+"""What CuPy computes by a ufunc that it does not show."""
 
 
 def _build() -> dict[str, Any]:
     made: dict[str, Any] = {"matmul": matmul}
     for row in TABLE.values():
         if row.kind == "ufunc":
-            like = _PROMOTES_LIKE.get(row.name) or getattr(np, row.name)
-            made[row.name] = ufunc(row.name, like, describe(f"cupy.{row.name}"))
+            name = row.name
+            described = listing().ufunc(row.cupy)
+            if described is None:
+                continue
+            loops = Loops(name, described.types, REFUSALS.get(name, {}))
+            by_dtype = Loops(name, _BY_DTYPE[name]) if name in _BY_DTYPE else None
+            made[name] = ufunc(name, loops, describe(row.cupy), by_dtype)
     made |= {alias: made[name] for alias, name in ALIASES.items()}
     return made
 
 
 ALL = _build()
 globals().update(ALL)
+_clip_ufunc = ufunc("clip", Loops("clip", _INTERNAL["clip"]))
+angle_loops = Loops("angle", _INTERNAL["angle"])
+round_loops = Loops("round", _INTERNAL["round"])
 _operators.ufuncs = sys.modules[__name__]
 
 

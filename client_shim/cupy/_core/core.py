@@ -6,6 +6,7 @@ Views are made here by NumPy on the shadow, without a message; the device hears 
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -61,10 +62,31 @@ class ndarray(
             source: ndarray = memptr._view_as(shape, dtype, strides, order)
             self._shadow, self._handle, self._owner = source._shadow, None, source._owner
             return
-        layout = order_char(order) if strides is None else tuple(strides)
+        layout: Any = order_char(order)
+        if strides is not None:
+            if not _is_dense(shape, dtype, strides):
+                self._lay_over_new_memory(shape, dtype, tuple(strides))
+                return
+            layout = tuple(strides)
         self._shadow = _shadow.make(shape, dtype, layout)
         self._owner = None
         self._handle = _session.session().emit("empty", (), None, ((shape, dtype, layout),))[0]
+
+    def _lay_over_new_memory(self, shape: Any, dtype: Any, strides: Any) -> None:
+        """Use strides with gaps or overlaps within the bytes that a packed array would take."""
+        reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+        if any(r < 0 for r in reach) and 0 not in shape:
+            raise ValueError("ndarray() with strides currently does not allow negative strides")
+        wanted = sum(reach) + dtype.itemsize if 0 not in shape else 0
+        packed = dtype.itemsize * math.prod(shape)
+        if wanted > packed:
+            raise ValueError(
+                f"ndarray() with strides must stay within a contiguous size of {packed} but got"
+                f" {wanted}."
+            )
+        memory = ndarray((packed,), np.uint8)
+        self._owner, self._handle = memory, None
+        self._shadow = _shadow.at(shape, dtype, 0, strides)
 
     def __array_finalize__(self, obj: Any) -> None:
         """Hook for subclasses: called on every array that is made from another."""
@@ -141,12 +163,23 @@ class ndarray(
     @property
     def data(self) -> Any:
         """Pointer to the first element, as an opaque address on the device."""
-        from cupool.client_shim.cupy.cuda.memory import MemoryPointer
+        from cupool.client_shim.cupy.cuda.memory import pointer_to
 
-        return MemoryPointer(self)
+        return pointer_to(self)
 
     def __len__(self) -> int:
         return len(self._shadow)
+
+
+def _is_dense(shape: tuple[int, ...], dtype: np.dtype[Any], strides: Any) -> bool:
+    """Whether elements with these strides fill their memory without gaps or overlaps."""
+    step = dtype.itemsize
+    rows = zip(strides, shape, strict=True)
+    for stride, length in sorted((s, n) for s, n in rows if n != 1):
+        if stride != step:
+            return False
+        step *= length
+    return 0 not in shape
 
 
 def order_char(order: str | None, *, allowed: str = "CF") -> str:
@@ -183,6 +216,14 @@ def view_of(source: ndarray, shadow: _shadow.Shadow, cls: type[ndarray] | None =
 
 
 _new: Any = object.__new__
+
+
+def shadow_of_type(source: _shadow.Shadow, dtype: np.dtype[Any]) -> _shadow.Shadow:
+    """Return a shadow with the shape and axis order of another, packed, in another dtype."""
+    order = _shadow.keep_order_strides(source)
+    if isinstance(order, tuple):
+        order = tuple(s // source.itemsize * dtype.itemsize for s in order)
+    return _shadow.make(source.shape, dtype, order)
 
 
 def handle_of(array: ndarray) -> Handle:

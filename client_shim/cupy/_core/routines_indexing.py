@@ -6,6 +6,7 @@ costs a wait when it is read through, because the shape depends on data.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -285,7 +286,7 @@ def normalize_axis(axis: Any, ndim: int) -> int:
         AxisError: out of range.
         TypeError: not an integer.
     """
-    axis = axis.__index__() if hasattr(axis, "__index__") else int(axis)
+    axis = operator.index(axis)
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
     return int(axis % ndim)

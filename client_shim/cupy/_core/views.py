@@ -13,8 +13,10 @@ import numpy as np
 
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core
+from cupool.client_shim.cupy._core._dtype import get_dtype
 
 ndarray = core.ndarray
+MAX_DIMENSIONS = 64
 
 
 def require(a: Any) -> ndarray:
@@ -39,6 +41,10 @@ def infer_shape(size: int, shape: Any) -> tuple[int, ...]:
         ValueError: more than one -1, or the sizes differ.
     """
     lengths = (int(shape),) if np.ndim(shape) == 0 else tuple(int(n) for n in shape)
+    if len(lengths) > MAX_DIMENSIONS:
+        raise ValueError(
+            f"maximum supported dimension for an ndarray is {MAX_DIMENSIONS}, found {len(lengths)}"
+        )
     unknown = [i for i, n in enumerate(lengths) if n < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
@@ -61,13 +67,29 @@ def reshape_view(a: ndarray, shape: Any, order: str = "C") -> ndarray | None:
         return None
 
 
-def reshape(a: ndarray, shape: Any, order: str | None = "C") -> ndarray:
-    """Return `a` in another shape: a view where possible, else a copy."""
-    char = core.order_char(order, allowed="CFA")
+def reshape(
+    a: ndarray, shape: Any, order: str | None = "C", copied: Any = None
+) -> ndarray:
+    """Return `a` in another shape: a view where possible, else a copy.
+
+    Args:
+        copied: True copies in any case, False raises ValueError where a copy is needed.
+    """
+    if isinstance(copied, str):
+        raise ValueError(
+            "strings are not allowed for 'copy' keyword. Use True/False/None instead."
+        )
+    char = core.order_char(order, allowed="CFAK")
+    if char == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
     if char == "A":
         flags = a._shadow.flags
         char = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
     view = reshape_view(a, shape, char)
+    if view is None and copied is False:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    if view is not None and copied:
+        return copy(view, char)
     if view is None:
         view = reshape_view(copy(a, char), shape, char)
         assert view is not None
@@ -98,12 +120,28 @@ def ravel(a: ndarray, order: str | None = "C") -> ndarray:
     """Return `a` with one axis: a view where possible, else a copy."""
     char = core.order_char(order, allowed="CFAK")
     if char == "K":
-        strides = _shadow.keep_order_strides(a._shadow)
-        axes = sorted(range(a.ndim), key=lambda i: -abs(a.strides[i]))
-        if not isinstance(strides, str):
-            return ravel(transpose(a, axes), "C")
-        char = strides
-    return reshape(a, (a.size,), char)
+        a, char = core.view_of(a, a._shadow.transpose(_memory_axes(a.strides))), "C"
+    flat = reshape(a, (a.size,), char)
+    return flat if flat._shadow.flags.c_contiguous else copy(flat)
+
+
+def _memory_axes(strides: Sequence[int]) -> list[int]:
+    """Return the axes from the slowest to the fastest, as NumPy's iterator orders them.
+
+    Axes of stride 0 stay where they are relative to the others.
+    """
+    axes: list[int] = []
+    for new in reversed(range(len(strides))):
+        place = 0
+        if strides[new]:
+            for position, old in enumerate(axes):
+                if not strides[old]:
+                    continue
+                if abs(strides[old]) <= abs(strides[new]):
+                    break
+                place = position + 1
+        axes.insert(place, new)
+    return axes
 
 
 def transpose(a: ndarray, axes: Any = None) -> ndarray:
@@ -162,7 +200,7 @@ def view(a: ndarray, dtype: Any = None, cls: type[ndarray] | None = None) -> nda
     """Return a view with another dtype or class."""
     if isinstance(dtype, type) and issubclass(dtype, ndarray):
         dtype, cls = None, dtype
-    shadow = a._shadow if dtype is None else a._shadow.view(core.get_dtype(dtype))
+    shadow = a._shadow if dtype is None else a._shadow.view(get_dtype(dtype))
     return core.view_of(a, shadow, cls)
 
 

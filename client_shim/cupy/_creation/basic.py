@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from cupool.client_shim.cupy._core.routines_indexing import assign
 from cupool.client_shim.cupy._core.views import require
 
 __all__ = [
+    "astype",
     "empty",
     "empty_like",
     "eye",
@@ -27,7 +29,7 @@ __all__ = [
 ndarray = core.ndarray
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
+def lengths_of(shape: Any) -> tuple[int, ...]:
     """Return a shape as a tuple of non-negative ints.
 
     Raises:
@@ -36,27 +38,29 @@ def _shape(shape: Any) -> tuple[int, ...]:
     """
     if isinstance(shape, ndarray):
         raise TypeError("a shape is made of host integers; use int() or .get()")
+    if shape is None:
+        raise TypeError("None is not a shape. Use () for an array without axes")
     lengths = (shape,) if np.ndim(shape) == 0 else tuple(shape)
-    result = tuple(n.__index__() for n in lengths)
+    result = tuple(operator.index(n) for n in lengths)
     if any(n < 0 for n in result):
         raise ValueError("Negative dimensions are not allowed")
     return result
 
 
 def _filled(shape: Any, dtype: Any, order: str | None, value: Any, cls: Any = None) -> ndarray:
-    made = ndarray(_shape(shape), dtype, order=core.order_char(order))
+    made = ndarray(lengths_of(shape), dtype, order=core.order_char(order))
     assign(made, value)
     return made
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C") -> ndarray:
     """Return a new array without setting its elements."""
-    return ndarray(_shape(shape), dtype, order=order)
+    return ndarray(lengths_of(shape), dtype, order=order)
 
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C") -> ndarray:
     """Return a new array of zeros."""
-    return _zeros(_shape(shape), get_dtype(dtype), core.order_char(order))
+    return _zeros(lengths_of(shape), get_dtype(dtype), core.order_char(order))
 
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any) -> ndarray:
@@ -81,19 +85,27 @@ def _like(a: Any, dtype: Any, order: str, subok: Any, shape: Any) -> ndarray:
         raise TypeError("subok is not supported yet")
     a = require(a)
     dtype = a.dtype if dtype is None else get_dtype(dtype)
-    lengths = a.shape if shape is None else _shape(shape)
+    lengths = a.shape if shape is None else lengths_of(shape)
     char = core.order_char(order or "K", allowed="CFAK")
     layout: Any = char
     if char in "AK":
         flags = a.flags
         layout = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
-        if char == "K" and shape is None and not flags.forc:
-            kept = _shadow.keep_order_strides(a._shadow)
-            if isinstance(kept, tuple):
-                layout = tuple(s // a.itemsize * dtype.itemsize for s in kept)
-        elif char == "K" and shape is not None and len(lengths) != a.ndim:
+        if char == "K" and len(lengths) != a.ndim:
             layout = "C"
+        elif char == "K" and not flags.forc:
+            layout = _kept_strides(a, dtype, lengths)
     return calls.call_one("empty", (), None, lengths, dtype, layout)
+
+
+def _kept_strides(a: ndarray, dtype: np.dtype[Any], lengths: tuple[int, ...]) -> Any:
+    """Return packed strides for a shape, the axes in the order in which they lie in `a`."""
+    strides = [0] * a.ndim
+    step = dtype.itemsize
+    for _, axis in sorted((abs(s), -i) for i, s in enumerate(a.strides)):
+        strides[-axis] = step
+        step *= max(lengths[-axis], 1)
+    return _shadow.order_of(_shadow.make(lengths, dtype, tuple(strides)))
 
 
 def empty_like(
@@ -147,3 +159,15 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str
 def identity(n: int, dtype: Any = float) -> ndarray:
     """Return a square identity matrix."""
     return eye(n, dtype=dtype)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> ndarray:
+    """Return `x` converted; itself if nothing changes and `copy` is false.
+
+    Raises:
+        TypeError: not a device array.
+    """
+    if not isinstance(x, ndarray):
+        raise TypeError(f"Input should be a CuPy array. It is a {type(x)} instead.")
+    made: ndarray = x.astype(dtype, copy=copy)
+    return made

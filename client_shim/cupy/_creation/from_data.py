@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim import session as _session
+from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import core, views
 from cupool.client_shim.cupy._core._dtype import check_supported, get_dtype
+from cupool.client_shim.cupy._creation._interface import from_interface
 
 __all__ = [
     "array",
@@ -29,16 +31,22 @@ __all__ = [
 ndarray = core.ndarray
 
 
-def upload(host: np.ndarray[Any, Any]) -> ndarray:
-    """Copy a host array to the current device; layout C, or F if it is F contiguous only."""
-    check_supported(host.dtype)
+def upload(host: np.ndarray[Any, Any], wanted: str = "C") -> ndarray:
+    """Copy a host array to the current device; layout C, or F if it is F contiguous only.
+
+    Args:
+        wanted: the layout to prefer, "C" or "F", where the array has both.
+    """
     if not host.dtype.isnative:
         host = host.astype(host.dtype.newbyteorder("="))
+    check_supported(host.dtype)
     flags = host.flags
     if not (flags.c_contiguous or flags.f_contiguous):
         host = np.ascontiguousarray(host)
     order = "C" if host.flags.c_contiguous else "F"
-    made = core._shadow.make(host.shape, host.dtype, order)
+    if wanted == "F" and host.flags.f_contiguous:
+        order = "F"
+    made = _shadow.make(host.shape, host.dtype, order)
     out = (host.shape, host.dtype, order)
     return core.wrap(made, _session.session().upload("upload", (), host, out)[0])
 
@@ -46,8 +54,8 @@ def upload(host: np.ndarray[Any, Any]) -> ndarray:
 def array(
     obj: Any,
     dtype: Any = None,
-    copy: bool = True,
-    order: str = "K",
+    copy: bool | None = True,
+    order: str | None = "K",
     subok: bool = False,
     ndmin: int = 0,
     *,
@@ -58,32 +66,38 @@ def array(
     Nested lists that hold device arrays are stacked on the device.
 
     Args:
-        copy: False returns a device array as it is if nothing has to change.
+        copy: None copies a device array only if something has to change, False refuses to.
         order: "C", "F", "A" or "K".
         ndmin: pad with axes of length one in front.
         blocking: accepted; the host data is read before this returns in any case.
 
     Raises:
-        ValueError: the dtype does not exist on the device.
+        ValueError: the dtype does not exist on the device; a copy is needed and refused.
+        NotImplementedError: `subok` is true.
     """
+    if subok:
+        raise NotImplementedError("subok is not supported")
     char = core.order_char(order or "K", allowed="CFAK")
     wanted = None if dtype is None else get_dtype(dtype)
-    source = _from_device(obj)
+    source = from_cupy_like(obj)
     if source is not None:
         made = _from_array(source, wanted, copy, char)
-        if not subok and type(made) is not ndarray:
-            made = views.view(made, None, ndarray)
     elif _holds_device_arrays(obj):
         made = _stack(obj, wanted, char)
     else:
+        if copy is False:
+            raise ValueError(
+                "Unable to avoid copy while creating an array from host data as requested."
+            )
         host = np.array(obj, dtype=wanted, order=char, copy=None, ndmin=ndmin)  # type: ignore[call-overload]
-        made = upload(host)
+        made = upload(host, char)
     if made.ndim < ndmin:
         made = views.reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
     return made
 
 
-def _from_device(obj: Any) -> ndarray | None:
+def from_cupy_like(obj: Any) -> ndarray | None:
+    """Return a device array, or what its owner says is one; None for anything else."""
     if isinstance(obj, ndarray):
         session = core.session_of(obj)
         if session.ordinal != _session.current.device or not session.open:
@@ -91,7 +105,13 @@ def _from_device(obj: Any) -> ndarray | None:
             return upload(obj.get(order="A"))  # from another device, by way of the host
         return obj
     convert = getattr(obj, "__cupy_get_ndarray__", None)
-    return None if convert is None else convert()
+    if convert is not None:
+        made: ndarray = convert()
+        return made
+    if isinstance(obj, (np.ndarray, np.generic, list, tuple, int, float, complex)):
+        return None
+    interface = getattr(obj, "__cuda_array_interface__", None)
+    return None if interface is None else from_interface(interface)
 
 
 def _from_array(a: ndarray, dtype: Any, copy: Any, order: str) -> ndarray:
@@ -100,12 +120,20 @@ def _from_array(a: ndarray, dtype: Any, copy: Any, order: str) -> ndarray:
     fits = {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, True)
     if not copy and same and fits:
         return a
+    if copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
     return a.astype(a.dtype if dtype is None else dtype, order=order)  # type: ignore[no-any-return]
+
+
+def _is_device_array(obj: Any) -> bool:
+    return isinstance(obj, ndarray) or any(
+        hasattr(obj, name) for name in ("__cupy_get_ndarray__", "__cuda_array_interface__")
+    )
 
 
 def _holds_device_arrays(obj: Any) -> bool:
     while isinstance(obj, (list, tuple)) and obj:
-        if any(isinstance(x, ndarray) for x in obj):
+        if any(_is_device_array(x) for x in obj):
             return True
         obj = obj[0]
     return False
@@ -115,36 +143,49 @@ def _stack(obj: Any, dtype: Any, order: str) -> ndarray:
     """Stack nested sequences of device arrays (and host scalars) of one shape."""
     from cupool.client_shim.cupy._manipulation.join import stack
 
-    parts = [array(x, dtype=dtype) for x in obj]
-    made = stack(parts)
-    return made if order != "F" else made.astype(made.dtype, order="F")  # type: ignore[no-any-return]
+    made = stack([array(x, copy=None) for x in obj])
+    wanted = made.dtype if dtype is None else dtype
+    return made.astype(wanted, order="F" if order == "F" else "C", copy=False)  # type: ignore[no-any-return]
 
 
-def asarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = False) -> ndarray:
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    blocking: bool = False,
+) -> ndarray:
     """Return an array on the current device, without copying a device array that fits."""
-    return array(a, dtype, False, order or "K", blocking=blocking)
+    return array(a, dtype, copy, order, blocking=blocking)
 
 
 def asanyarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = False
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    blocking: bool = False,
 ) -> ndarray:
     """Return an array on the current device; subclasses pass through."""
-    return array(a, dtype, False, order or "K", subok=True, blocking=blocking)
+    return array(a, dtype, copy, order, blocking=blocking)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None) -> ndarray:
     """Return a C-contiguous array of at least one axis."""
-    return array(a, dtype, False, "C", ndmin=1)
+    return array(a, dtype, None, "C", ndmin=1)
 
 
 def asfortranarray(a: Any, dtype: Any = None) -> ndarray:
     """Return an F-contiguous array of at least one axis."""
-    return array(a, dtype, False, "F", ndmin=1)
+    return array(a, dtype, None, "F", ndmin=1)
 
 
 def copy(a: Any, order: str = "K") -> ndarray:
     """Return a copy on the current device."""
-    return array(a, copy=True, order=order)
+    made: ndarray = views.require(a).copy(order=order)
+    return made
 
 
 def frombuffer(*args: Any, **kwargs: Any) -> ndarray:
@@ -191,8 +232,9 @@ def asnumpy(
     """
     if isinstance(a, ndarray):
         return a.get(stream=stream, order=order, out=out, blocking=blocking)
-    if hasattr(a, "get") and hasattr(a, "__cupy_get_ndarray__"):
-        return a.__cupy_get_ndarray__().get(order=order, out=out)
+    source = from_cupy_like(a)
+    if source is not None:
+        return source.get(stream=stream, order=order, out=out, blocking=blocking)
     host = np.asarray(a, order=order)  # type: ignore[call-overload]
     if out is not None:
         out[...] = host

@@ -8,9 +8,8 @@ import numpy as np
 
 from cupool.client_shim.cupy._core import calls, core, views
 from cupool.client_shim.cupy._core._dtype import get_dtype
-from cupool.client_shim.cupy._creation.basic import zeros
+from cupool.client_shim.cupy._creation.basic import lengths_of, zeros
 from cupool.client_shim.cupy._creation.from_data import asarray
-from cupool.client_shim.cupy._creation.ranges import arange
 
 __all__ = [
     "diag",
@@ -38,7 +37,7 @@ def diag(v: Any, k: int = 0) -> ndarray:
             made.diagonal(k)[...] = v
         return made
     if v.ndim == 2:
-        return views.diagonal(v, k)
+        return views.copy(views.diagonal(v, k), "K")
     raise ValueError("Input must be 1- or 2-d.")
 
 
@@ -49,9 +48,9 @@ def diagflat(v: Any, k: int = 0) -> ndarray:
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float) -> ndarray:
     """Return ones at and below a diagonal."""
-    columns = N if M is None else M
-    made = arange(N)[:, None] >= arange(-k, columns - k)[None, :]
-    return made.astype(get_dtype(dtype))  # type: ignore[no-any-return]
+    shape = lengths_of((N, N if M is None else M))
+    wanted = get_dtype(dtype)
+    return calls.call_one("tri", (*shape, int(k), wanted), None, shape, wanted)
 
 
 def tril(m: Any, k: int = 0) -> ndarray:

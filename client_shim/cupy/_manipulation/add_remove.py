@@ -114,14 +114,14 @@ def trim_zeros(filt: Any, trim: str = "fb") -> ndarray:
     Raises:
         NotImplementedError: more than one axis.
     """
-    filt = views.require(filt)
-    if filt.ndim == 0:
-        return filt
-    if filt.ndim > 1:
+    a = views.require(filt)
+    if a.ndim == 0:
+        return a
+    if a.ndim > 1:
         raise NotImplementedError("Multi-dimensional trim is not supported")
-    if not filt.size:
-        return filt
-    there = _operators.ufuncs.not_equal(filt, 0)
+    if not a.size:
+        return a
+    there = _operators.ufuncs.not_equal(a, 0)
     bounds = stack(
         [
             reduce("argmax", there),
@@ -131,11 +131,11 @@ def trim_zeros(filt: Any, trim: str = "fb") -> ndarray:
     )
     front, back, count = (int(n) for n in bounds.get())
     if not count:
-        front = back = filt.size
+        front = back = a.size
     sides = trim.upper()
     start = front if "F" in sides else 0
-    stop = filt.size - back if "B" in sides else filt.size
-    return core.view_of(filt, filt._shadow[start:stop])
+    stop = a.size - back if "B" in sides else a.size
+    return core.view_of(a, a._shadow[start:stop])
 
 
 def unique(

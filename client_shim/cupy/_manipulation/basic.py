@@ -49,7 +49,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
             )
         if broadcast_shapes([dst.shape, where.shape]) != dst.shape:
             raise ValueError("Out shape is mismatched")
-    elif not isinstance(where, (bool, np.bool_)):
+    elif isinstance(where, (bool, int, float, complex, np.generic)):
+        where = bool(where)
+    else:
         raise TypeError(f"Unsupported type {type(where)}")
     calls.call_into("copyto", (dst, src), {"casting": "unsafe", "where": where})
 

@@ -83,9 +83,7 @@ def broadcast_to(array: Any, shape: Any) -> ndarray:
     array = views.require(array)
     lengths = tuple(int(n) for n in shape) if np.iterable(shape) else (int(shape),)
     if array.ndim > len(lengths):
-        raise ValueError(
-            "input operand has more dimensions than allowed by the axis remapping"
-        )
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
     for have, want in zip(array.shape, lengths[len(lengths) - array.ndim :], strict=True):
         if have not in (want, 1):
             raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +11,18 @@ import numpy as np
 from cupool.client_shim.cupy._core import calls, core, views
 from cupool.client_shim.cupy._core._dtype import get_dtype
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axis
+from cupool.client_shim.cupy._functions import warn_complex
 
-__all__ = ["column_stack", "concat", "concatenate", "dstack", "hstack", "row_stack", "stack", "vstack"]
+__all__ = [
+    "column_stack",
+    "concat",
+    "concatenate",
+    "dstack",
+    "hstack",
+    "row_stack",
+    "stack",
+    "vstack",
+]
 ndarray = core.ndarray
 
 
@@ -41,24 +52,35 @@ def concatenate(
     for other in arrays[1:]:
         if other.ndim != first.ndim:
             raise ValueError("All arrays to concatenate must have the same ndim")
-        if any(
-            m != n for i, (m, n) in enumerate(zip(first.shape, other.shape, strict=True)) if i != axis
-        ):
-            raise ValueError(
-                "All arrays must have same shape except the axis to concatenate"
-            )
+        rows = enumerate(zip(first.shape, other.shape, strict=True))
+        if any(m != n for i, (m, n) in rows if i != axis):
+            raise ValueError("All arrays must have same shape except the axis to concatenate")
     if out is not None and dtype is not None:
-        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were")
+        raise TypeError(
+            "concatenate() only takes `out` or `dtype` as an argument, but both were provided."
+        )
+    length = sum(a.shape[axis] for a in arrays)
+    shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
+    if out is not None:
+        if not isinstance(out, ndarray):
+            raise TypeError(f"Argument 'out' has incorrect type (got {type(out)})")
+        if out.ndim != len(shape):
+            raise ValueError("Output array has wrong dimensionality")
+        if out.shape != shape:
+            raise ValueError("Output array is the wrong shape")
+        dtype = out.dtype
     made = np.result_type(*(a.dtype for a in arrays)) if dtype is None else get_dtype(dtype)
     for a in arrays:
-        if not np.can_cast(a.dtype, made if out is None else out.dtype, casting):
+        if not np.can_cast(a.dtype, made, casting):  # type: ignore[arg-type]
             raise TypeError(
                 f"Cannot cast array data from {a.dtype!r} to {made!r} according to the rule"
                 f" '{casting}'"
             )
-    length = sum(a.shape[axis] for a in arrays)
-    shape = (*first.shape[:axis], length, *first.shape[axis + 1 :])
-    kwargs = {"axis": axis} if dtype is None else {"axis": axis, "dtype": made}
+    if made.kind != "c" and any(a.dtype.kind == "c" for a in arrays):
+        warn_complex()
+    kwargs: dict[str, Any] = {"axis": axis}
+    if dtype is not None:
+        kwargs |= {"dtype": made, "casting": "unsafe"}
     result = calls.call_one("concatenate", (tuple(arrays),), kwargs, shape, made)
     return calls.with_out(result, out)
 
@@ -94,7 +116,14 @@ def vstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind")
     return concatenate([_at_least(a, 2) for a in tup], 0, dtype=dtype, casting=casting)
 
 
-row_stack = vstack
+def row_stack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:
+    """Do what `vstack` does (deprecated, as in CuPy)."""
+    warnings.warn(
+        "`row_stack` alias is deprecated. Use `cp.vstack` directly.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return vstack(tup, dtype=dtype, casting=casting)
 
 
 def hstack(tup: Sequence[Any], *, dtype: Any = None, casting: str = "same_kind") -> ndarray:

@@ -26,18 +26,7 @@ def reshape(a: Any, newshape: Any, order: str = "C", *, copy: bool | None = None
     Raises:
         ValueError: the sizes differ, or a copy would be needed and is refused.
     """
-    a = views.require(a)
-    if copy:
-        return views.reshape(views.copy(a, core.order_char(order, allowed="CFA")), newshape, order)
-    if copy is False:
-        char = core.order_char(order, allowed="CFA")
-        if char == "A":
-            char = "F" if a.flags.fnc else "C"
-        view = views.reshape_view(a, newshape, char)
-        if view is None:
-            raise ValueError("Unable to avoid creating a copy while reshaping.")
-        return view
-    return views.reshape(a, newshape, order)
+    return views.reshape(views.require(a), newshape, order, copy)
 
 
 def ravel(a: Any, order: str = "C") -> ndarray:

@@ -1,1 +1,3 @@
 """CuPy's chapter "Padding arrays"."""
+
+from cupool.client_shim.cupy._padding.pad import *  # noqa: F403

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -34,46 +35,89 @@ class OutOfMemoryError(MemoryError):
 failures.register("OutOfMemoryError", OutOfMemoryError, OutOfMemoryError)
 
 
-class MemoryPointer:
-    """Where an array's memory begins.
+_OFFSET_BITS = 40
+_owners: weakref.WeakValueDictionary[tuple[int, int], Any] = weakref.WeakValueDictionary()
+"""Arrays whose address was asked for, by device and address."""
+
+
+def owner_at(address: int) -> tuple[Any, int] | None:
+    """Return the array on the current device in whose memory an address lies, and the offset.
+
+    None if no array that is still there was ever asked for such an address.
+    """
+    offset = address & ((1 << _OFFSET_BITS) - 1)
+    owner = _owners.get((_session.current.device, address - offset))
+    return None if owner is None else (owner, offset)
+
+
+class Memory:
+    """The memory of an owner array, as a whole.
+
+    Args:
+        owner: the device array that the memory was allocated for.
 
     Attributes:
         ptr: an opaque address: unique to the memory, meaningless on this machine.
+        size: bytes.
     """
 
     __module__ = "cupy.cuda"
 
-    def __init__(self, array: Any, offset: int = 0) -> None:
-        self._array = array
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+        self.size = int(owner.nbytes)
+
+    @property
+    def ptr(self) -> int:
+        if not self.size:
+            return 0
+        base: int = self._owner._handle.ref[1] << _OFFSET_BITS
+        _owners[self._owner._handle.session.ordinal, base] = self._owner
+        return base
+
+    @property
+    def device_id(self) -> int:
+        return int(self._owner.device.id)
+
+    @property
+    def device(self) -> Any:
+        return self._owner.device
+
+
+class MemoryPointer:
+    """A place in the memory of an array.
+
+    Args:
+        mem: the memory.
+        offset: bytes from its beginning.
+
+    Attributes:
+        ptr: an opaque address: meaningless on this machine, yet `ptr` arithmetic holds.
+    """
+
+    __module__ = "cupy.cuda"
+
+    def __init__(self, mem: Memory, offset: int) -> None:
+        self.mem = mem
         self._offset = offset
 
     @property
     def ptr(self) -> int:
-        owner = self._array if self._array._owner is None else self._array._owner
-        base = (owner._handle.ref[1] << 40) if owner._handle is not None else 0
-        return int(base + _shadow.offset_bytes(self._array._shadow) + self._offset)
+        return self.mem.ptr + self._offset if self.mem.size else 0
 
     @property
     def device_id(self) -> int:
-        return int(self._array.device.id)
+        return self.mem.device_id
 
     @property
     def device(self) -> Any:
-        return self._array.device
-
-    @property
-    def mem(self) -> MemoryPointer:
-        return self
-
-    @property
-    def size(self) -> int:
-        return int(self._array.nbytes)
+        return self.mem.device
 
     def __int__(self) -> int:
         return self.ptr
 
     def __add__(self, offset: int) -> MemoryPointer:
-        return MemoryPointer(self._array, self._offset + offset)
+        return MemoryPointer(self.mem, self._offset + offset)
 
     def __sub__(self, offset: int) -> MemoryPointer:
         return self + (-offset)
@@ -82,10 +126,17 @@ class MemoryPointer:
         """Lay another array over the same memory, for `ndarray(memptr=)`."""
         from cupool.client_shim.cupy._core import core
 
-        start = _shadow.offset_bytes(self._array._shadow) + self._offset
         if strides is None:
             strides = _shadow.make(shape, dtype, order).strides
-        return core.view_of(self._array, _shadow.at(shape, dtype, start, tuple(strides)))
+        made = _shadow.at(shape, dtype, self._offset, tuple(strides))
+        return core.view_of(self.mem._owner, made)
+
+
+def pointer_to(array: Any) -> MemoryPointer:
+    """Return where an array begins in the memory that it is a view of."""
+    owner = array if array._owner is None else array._owner
+    offset = _shadow.offset_bytes(array._shadow) if array.size else 0
+    return MemoryPointer(Memory(owner), offset)
 
 
 class MemoryPool:
@@ -103,12 +154,11 @@ class MemoryPool:
 
     def free_bytes(self) -> int:
         """Bytes that the pool keeps for reuse."""
-        use = self._use()
-        return use["held"] - use["used"]
+        return self._use()["free"]
 
     def total_bytes(self) -> int:
         """Bytes that the pool has taken from the device."""
-        return self._use()["held"]
+        return self._use()["total"]
 
     def n_free_blocks(self) -> int:
         """Number of blocks kept for reuse: known as one or none."""
@@ -145,7 +195,7 @@ class MemoryPool:
         """Allocate bytes and return their address."""
         from cupool.client_shim.cupy._core import core
 
-        return MemoryPointer(core.ndarray((int(size),), np.uint8))
+        return pointer_to(core.ndarray((int(size),), np.uint8))
 
 
 class PinnedMemoryPool:

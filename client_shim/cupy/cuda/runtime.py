@@ -42,8 +42,8 @@ def check_device(ordinal: int) -> None:
 
 def memory_info(session: _session.DeviceSession) -> tuple[int, int]:
     """Return free and total bytes of a session's share."""
-    use = session.ask("memory", ())
-    return use["total"] - use["held"], use["total"]
+    granted = session.info.memory_bytes
+    return granted - session.ask("memory", ())["total"], granted
 
 
 def getDeviceCount() -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import _operators, calls, core, views
 from cupool.client_shim.cupy._core._kernel import broadcast_shapes
 from cupool.client_shim.cupy._core.products import dot, matmul
@@ -155,9 +156,7 @@ def cross(
     axisa, axisb = normalize_axis(axisa, a.ndim), normalize_axis(axisb, b.ndim)
     lengths = (a.shape[axisa], b.shape[axisb])
     if not {*lengths} <= {2, 3}:
-        raise ValueError(
-            "incompatible dimensions for cross product\n(dimension must be 2 or 3)"
-        )
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if 2 in lengths:
         warnings.warn(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors"
@@ -168,11 +167,13 @@ def cross(
     rest = [s[:i] + s[i + 1 :] for s, i in ((a.shape, axisa), (b.shape, axisb))]
     shape = broadcast_shapes(rest)
     options = {"axisa": axisa, "axisb": axisb}
+    dtype = np.promote_types(a.dtype, b.dtype)
+    order: Any = "C"
     if 3 in lengths:
         options["axisc"] = axisc = normalize_axis(axisc, len(shape) + 1)
-        shape = (*shape[:axisc], 3, *shape[axisc:])
-    dtype = np.promote_types(a.dtype, b.dtype)
-    return calls.call_one("cross", (a, b), options, shape, dtype)
+        moved = np.moveaxis(_shadow.make((*shape, 3), dtype), -1, axisc)
+        shape, order = moved.shape, _shadow.order_of(moved)
+    return calls.call_one("cross", (a, b), options, shape, dtype, order)
 
 
 def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> ndarray:

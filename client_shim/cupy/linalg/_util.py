@@ -9,8 +9,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from cupool.client_shim import session as _session
-from cupool.client_shim.cupy._core import calls, core
+from cupool.client_shim.cupy._core import calls, core, views
 from cupool.client_shim.cupy._core._dtype import real_of
+from cupool.client_shim.cupy._creation.basic import zeros
 
 __all__ = [
     "assert_2d",
@@ -20,6 +21,7 @@ __all__ = [
     "linalg_common_type",
     "real_of",
     "solver",
+    "stacked_identity",
 ]
 DType = np.dtype[Any]
 _FLOAT64 = np.dtype(np.float64)
@@ -36,9 +38,7 @@ def assert_2d(*arrays: Any) -> None:
     """Raise LinAlgError unless all have two axes."""
     for a in arrays:
         if a.ndim != 2:
-            raise LinAlgError(
-                f"{a.ndim}-dimensional array given. Array must be two-dimensional"
-            )
+            raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
 
 
 def assert_stacked_2d(*arrays: Any) -> None:
@@ -67,6 +67,14 @@ def linalg_common_type(*arrays: Any, reject_float16: bool = True) -> DType:
     if reject_float16 and any(dtype.char == "e" for dtype in dtypes):
         raise TypeError("float16 is unsupported in linalg")
     return np.result_type(*(d if d.kind in "fc" else _FLOAT64 for d in dtypes))
+
+
+def stacked_identity(batch_shape: tuple[int, ...], n: int, dtype: Any) -> core.ndarray:
+    """Return identity matrices of shape (*batch_shape, n, n)."""
+    made = zeros((*batch_shape, n, n), dtype)
+    if made.size:
+        views.diagonal(made, 0, -2, -1)[...] = 1  # type: ignore[index]
+    return made
 
 
 def solver(

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cupool.pool_server.devices.base import Layout
-from cupool.pool_server.devices.mock import randoms
+from cupool.pool_server.devices.mock import elementwise, randoms
 from cupool.proto.operations import Operation
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -46,7 +46,9 @@ def adapter(*names: str, casts: bool = False, wants_outs: bool = False) -> Calla
 
     def register(function: _F) -> _F:
         for name in names:
-            if name in ADAPTERS:
+            # A module that is imported again after an error may register again.
+            known = ADAPTERS.get(name)
+            if known is not None and known.function.__module__ != function.__module__:
                 raise ValueError(f"the mock has two adapters for {name!r}")
             ADAPTERS[name] = Adapter(function, casts, wants_outs)
         return function
@@ -93,19 +95,28 @@ def run(
     function = found.function
     if found.wants_outs:
         result = function(*args, outs=outs, **kwargs)
-    elif isinstance(function, np.ufunc) and outs and function.signature is None:
-        result = function(*args, order="C", **kwargs)  # as CuPy, also for F-ordered operands
+    elif operation.kind == "ufunc":
+        result = elementwise.run(function, args, kwargs, outs)
     else:
         result = function(*args, **kwargs)
     if not outs:
         return []
-    results = list(result) if isinstance(result, (tuple, list)) else [result]
+    results = _flat(result)
     if operation.kind != "random":
         results = [_array(r) for r in results]
+    # Ufuncs need none: CuPy's loops and NumPy's give the same dtypes, and a promise of another
+    # one is a fault of the shim that must be seen.
     if found.casts:
         pairs = zip(results, outs, strict=True)
         results = [_cast(r, promised) for r, promised in pairs]
     return results
+
+
+def _flat(result: Any) -> list[Any]:
+    """Return the results as one list, also those of a tuple in a tuple."""
+    if not isinstance(result, (tuple, list)):
+        return [result]
+    return [one for part in result for one in _flat(part)]
 
 
 def _array(result: Any) -> np.ndarray[Any, Any]:

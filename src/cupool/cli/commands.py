@@ -158,6 +158,9 @@ def serve(
     name: Annotated[str | None, typer.Option(help="Name of this server in the pool.")] = None,
     data_host: Annotated[str | None, typer.Option(help="Where sessions listen.")] = None,
     warm: Annotated[int | None, typer.Option(help="Workers to keep ready.")] = None,
+    grace: Annotated[
+        str | None, typer.Option(help="How long to keep a session whose client is away.")
+    ] = None,
     drain_timeout: Annotated[
         str | None, typer.Option(help="How long to wait for sessions when told to stop.")
     ] = None,
@@ -175,7 +178,9 @@ def serve(
     if cuda not in ("auto", "none"):
         raise typer.BadParameter("must be auto or none", param_hint="--cuda")
     given = {"broker": broker, "mock_memory": mock_memory, "name": name, "data_host": data_host}
-    settings = load({**given, "warm": warm, "drain_timeout": drain_timeout}).settings
+    settings = load(
+        {**given, "warm": warm, "grace": grace, "drain_timeout": drain_timeout}
+    ).settings
     with _server_extra():
         from cupool.pool_server import lifecycle, logs, process
     logs.configure(verbose=verbose)
@@ -188,6 +193,7 @@ def serve(
         null=null,
         data_host=settings.data_host,
         warm=settings.warm,
+        grace_s=settings.grace,
         drain_timeout_s=settings.drain_timeout,
         insecure_bind=insecure_bind,
         ready_file=ready_file,
@@ -212,14 +218,15 @@ def status(
         pool_status.show(reply)
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 def config(
+    context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print each setting, its value and where it came from."""
-    from cupool.cli import settings_table
+    """Print each setting, its value and where it came from. Takes `run`'s options, too."""
+    from cupool.cli import launch, settings_table
 
-    settings_table.show(as_json=as_json)
+    settings_table.show(as_json=as_json, flags=launch.flags_of(context.args))
 
 
 service_app = typer.Typer(help="systemd services for the broker and the server.")

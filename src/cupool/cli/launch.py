@@ -66,6 +66,18 @@ def parse(arguments: list[str]) -> Plan | None:
     return plan if plan.python or plan.command else None
 
 
+def flags_of(arguments: list[str]) -> dict[str, str]:
+    """Read `run`'s options alone, for `cupool config`.
+
+    Raises:
+        ConfigurationError: something else is among them.
+    """
+    plan = parse([*arguments, "--", "nothing"])
+    if plan is None or plan.command != ["nothing"]:
+        raise ConfigurationError(f"not options of `cupool run`: {' '.join(arguments)}")
+    return plan.flags
+
+
 def _until_python(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Split off `-m module ...` or `-c code ...`, which are Python's and end our options."""
     index = 0

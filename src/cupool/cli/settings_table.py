@@ -9,9 +9,9 @@ from dataclasses import fields
 from cupool.config import Settings, config_files, load
 
 
-def show(*, as_json: bool) -> None:
+def show(*, as_json: bool, flags: dict[str, str] | None = None) -> None:
     """Print the settings that are in force here."""
-    loaded = load()
+    loaded = load(flags)
     rows = [
         {
             "name": setting.name,

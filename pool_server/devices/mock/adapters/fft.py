@@ -1,1 +1,61 @@
-"""Where CuPy differs from NumPy in the chapter `proto.operations.fft`."""
+"""Transforms: cuFFT computes in single precision what NumPy may compute otherwise; dtypes are cast
+first, and results laid out as promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from cupool.pool_server.devices.base import Layout
+from cupool.pool_server.devices.mock.calls import adapter
+
+NpArray = np.ndarray[Any, Any]
+
+
+def _as_complex(a: NpArray) -> NpArray:
+    if a.dtype.kind == "c":
+        return a
+    return a.astype(np.complex64 if a.dtype.char in "ef" else np.complex128)
+
+
+def _as_real(a: NpArray) -> NpArray:
+    if a.dtype.kind == "c":
+        return a.real
+    if a.dtype.kind == "f" and a.dtype.char != "e":
+        return a
+    return a.astype(np.float32 if a.dtype.char == "e" else np.float64)
+
+
+def _register(name: str, prepare: Callable[[NpArray], NpArray]) -> None:
+    transform: Any = getattr(np.fft, name)
+
+    def run(
+        a: NpArray,
+        lengths: Sequence[int],
+        axes: Sequence[int],
+        norm: str,
+        *,
+        outs: Sequence[Layout | None],
+    ) -> NpArray:
+        result: NpArray = transform(prepare(a), tuple(lengths), tuple(axes), norm)
+        promised = outs[0]
+        return result if promised is None else _laid_out(result, promised)
+
+    adapter(f"fft.{name}", wants_outs=True)(run)
+
+
+def _laid_out(result: NpArray, promised: Layout) -> NpArray:
+    if isinstance(promised.order, str):
+        return np.asarray(result, dtype=promised.dtype, order=promised.order)  # type: ignore[call-overload, no-any-return]
+    return result.astype(promised.dtype, copy=False)
+
+
+for _name, _prepare in (
+    ("fftn", _as_complex),
+    ("ifftn", _as_complex),
+    ("rfftn", _as_real),
+    ("irfftn", _as_complex),
+):
+    _register(_name, _prepare)

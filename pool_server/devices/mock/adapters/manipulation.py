@@ -11,6 +11,12 @@ from cupool.pool_server.devices.mock.calls import adapter
 NpArray = np.ndarray[Any, Any]
 
 
+@adapter("pad")
+def pad(array: NpArray, widths: Any, mode: str, **options: Any) -> NpArray:
+    """Pad; an array without axes has no borders."""
+    return np.pad(array, widths, mode, **options) if array.ndim else array.copy()  # type: ignore[call-overload,no-any-return]
+
+
 @adapter("delete")
 def delete(array: NpArray, indices: Any, axis: int) -> NpArray:
     """Remove by index; integers out of range wrap around."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -52,6 +53,21 @@ adapter("mean", casts=True)(_mean(np.mean))
 adapter("nanmean", casts=True)(_mean(np.nanmean))
 
 
+def _sum(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Sums and products of float16 are computed in float32."""
+
+    def run(a: NpArray, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        if a.dtype.char == "e" and (dtype is None or np.dtype(dtype).char == "e"):
+            dtype = np.float32
+        return compute(a, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    return run
+
+
+for _name in ("sum", "prod", "nansum", "nanprod"):
+    adapter(_name, casts=True)(_sum(getattr(np, _name)))
+
+
 def _index(compute: Callable[..., Any], empty: float) -> Callable[..., Any]:
     """Positions of extremes: several axes are taken as one; all-nan slices give -1."""
 
@@ -59,10 +75,14 @@ def _index(compute: Callable[..., Any], empty: float) -> Callable[..., Any]:
         axes = tuple(range(a.ndim)) if axis is None else axis
         axes = (axes,) if isinstance(axes, int) else tuple(axes)
         rest = [i for i in range(a.ndim) if i not in axes]
-        flat = a.transpose(rest + list(axes)).reshape([a.shape[i] for i in rest] + [-1])
+        length = math.prod(a.shape[i] for i in axes)
+        flat = a.transpose(rest + list(axes)).reshape([a.shape[i] for i in rest] + [length])
         if empty == empty:  # a nan-function: replace nan, and mark slices that hold nothing else
             gone = np.isnan(flat)
             found = np.asarray(compute(np.where(gone, empty, flat), axis=-1))
+            # Where the stand-in for nan won, the first true infinity is meant.
+            at_gone = np.take_along_axis(gone, found[..., np.newaxis], -1)[..., 0]
+            found = np.where(at_gone, np.argmin(gone, axis=-1), found)
             found = np.where(gone.all(axis=-1), -1, found)
         else:
             found = np.asarray(compute(flat, axis=-1))

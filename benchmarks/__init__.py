@@ -1,0 +1,1 @@
+"""Benchmarks of cupool. Open `overhead.py` first."""

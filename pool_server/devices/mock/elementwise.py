@@ -1,0 +1,74 @@
+"""Calling NumPy's ufuncs as CuPy's are called: its keywords, and its freer casting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cupool.pool_server.devices.base import Layout
+
+NpArray = np.ndarray[Any, Any]
+
+
+def run(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    outs: Sequence[Layout | None],
+) -> Any:
+    """Call a ufunc, or a function of the same arguments, with CuPy's keywords.
+
+    With `dtype=` CuPy casts the inputs to that loop without asking, and it checks the outputs
+    alone against `casting` (the client has done that).
+    """
+    options = dict(kwargs)
+    where = options.pop("_where", True)
+    given = options.pop("out", None)
+    options.pop("casting", None)
+    dtype = options.pop("dtype", None)
+    if not isinstance(function, np.ufunc):
+        return _plain(function, args, where, given, dtype, outs)
+    keywords: dict[str, Any] = {}
+    if dtype is not None:
+        keywords = {"dtype": dtype, "casting": "unsafe"}
+    if given is not None:
+        return function(*args, out=given, where=where, casting="unsafe", **_dtype(dtype))
+    if where is True:
+        return function(*args, order="C", **keywords)
+    made = [np.empty(out.shape, out.dtype) for out in outs if out is not None]
+    target: Any = made[0] if len(made) == 1 else tuple(made)
+    return function(*args, out=target, where=where, casting="unsafe", **_dtype(dtype))
+
+
+def _dtype(dtype: Any) -> dict[str, Any]:
+    return {} if dtype is None else {"dtype": dtype}
+
+
+def _plain(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    where: Any,
+    given: Any,
+    dtype: Any,
+    outs: Sequence[Layout | None],
+) -> Any:
+    """Do the same around a function that takes arrays alone."""
+    values = args
+    if dtype is not None:
+        values = [np.asarray(a).astype(dtype) for a in args]
+    result = function(*values)
+    if given is None and where is True:
+        return result
+    targets = given if isinstance(given, (tuple, list)) else [given]
+    results = result if isinstance(result, (tuple, list)) else [result]
+    written = []
+    for index, (target, one) in enumerate(zip(targets, results, strict=True)):
+        if target is None:
+            layout = outs[index]
+            assert layout is not None
+            target = np.empty(layout.shape, layout.dtype)
+        np.copyto(target, one, casting="unsafe", where=where)
+        written.append(target)
+    return written[0] if len(written) == 1 else tuple(written)
