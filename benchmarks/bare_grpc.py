@@ -43,9 +43,7 @@ def _serve_stream(parts: Iterator[bytes], context: object) -> Iterator[bytes]:
 
 def serve(kind: str) -> None:
     """Echo pings, take streams, send streams."""
-    server = grpc.server(
-        futures.ThreadPoolExecutor(2), handlers=[_Handlers()], options=_OPTIONS
-    )
+    server = grpc.server(futures.ThreadPoolExecutor(2), handlers=[_Handlers()], options=_OPTIONS)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(json.dumps(f"127.0.0.1:{port}"), flush=True)

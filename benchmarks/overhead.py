@@ -58,7 +58,7 @@ class Effort:
 
 
 FULL = Effort(rounds=7, starts=5, queued=1000, awaited=150, chain=1000, bulk_bytes=64 << 20)
-QUICK = Effort(rounds=1, starts=1, queued=100, awaited=10, chain=50, bulk_bytes=8 << 20)
+QUICK = Effort(rounds=1, starts=1, queued=100, awaited=10, chain=50, bulk_bytes=4 << 20)
 
 
 # ---------------------------------------------------------------- subjects
@@ -222,6 +222,13 @@ def run_starts(table: Table, rounds: int, log: Any) -> None:
     row.note = f"round trips: {', '.join(trips)}"
 
 
+def _warm_up(children: dict[str, Child]) -> None:
+    """Let imports, allocators and caches get warm; not counted."""
+    scratch = Table()
+    _plan(scratch)
+    run_round(scratch, children, QUICK)
+
+
 def run(effort: Effort, folder: Path, say: Callable[[str], None]) -> list[Row]:
     """Measure everything."""
     table = Table()
@@ -231,11 +238,9 @@ def run(effort: Effort, folder: Path, say: Callable[[str], None]) -> list[Row]:
         say("processes start")
         run_starts(table, effort.starts, log)
         with subjects(folder, log) as children:
-            # Not counted: imports, allocators and caches get warm.
-            scratch = Table()
-            _plan(scratch)
-            say("warming up")
-            run_round(scratch, children, QUICK)
+            if effort.rounds > 1:
+                say("warming up")
+                _warm_up(children)
             for number in range(effort.rounds):
                 say(f"round {number + 1} of {effort.rounds}")
                 run_round(table, children, effort)

@@ -63,6 +63,7 @@ def _serve() -> None:
         from cupool.pool_server.workers import Worker
 
         first = Worker("mock")
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     import asyncio
 
     from cupool.pool_server import embedded_pool

@@ -108,8 +108,11 @@ class ZeroMQChannel(Channel):
             raise _abandoned(self.url)
         while True:
             with shared.lock:
-                while not peer.inbox and (shared.read(limit) or shared.watch()):
-                    pass  # what was read was for another peer, or no message
+                # Before the first sleep only a look: most often the answer is not there yet, and
+                # the sooner this thread sleeps, the sooner those run that bring it.
+                if limit == 1 or peer.end is not None or timeout_s == 0 or shared.readable():
+                    while not peer.inbox and (shared.read(limit) or shared.watch()):
+                        pass  # what was read was for another peer, or no message
                 if peer.inbox:
                     if shared.asleep:
                         shared.hand_over()

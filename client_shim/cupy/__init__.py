@@ -38,7 +38,7 @@ from cupool.client_shim.cupy._products import *  # noqa: F403
 from cupool.client_shim.cupy._sorting import *  # noqa: F403
 from cupool.client_shim.cupy._statistics import *  # noqa: F403
 from cupool.client_shim.cupy.lib._shape_base import *  # noqa: F403
-from cupool.client_shim.cupy import cublas, exceptions, fft, lib, linalg, random  # isort: skip
+from cupool.client_shim.cupy import _util, cublas, exceptions, fft, lib, linalg, random  # isort: skip
 
 __version__ = "14.2.0"
 """Of the CuPy that is mimicked."""

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["errstate", "geterr", "get_config_linalg", "seterr"]
+__all__ = ["errstate", "get_config_linalg", "geterr", "seterr"]
 
 
 class _Config(threading.local):

@@ -167,7 +167,9 @@ class Ledger:
     # ------------------------------------------------------------ what became of it
 
     def _remember(self, session_id: str, fate: Fate) -> None:
-        self._fates.setdefault(session_id, fate)
+        known = self._fates.get(session_id)
+        if known is None or known.state == "unknown":
+            self._fates[session_id] = fate
         while len(self._fates) > self._limits.history:
             self._fates.popitem(last=False)
 

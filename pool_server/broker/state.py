@@ -184,7 +184,7 @@ class BrokerState:
             session = self.ledger.sessions.get(session_id)
             if session is not None and session.request_id in self.line.opening:
                 decisions += self.line.requeue(self.line.opening[session.request_id])
-            fate = Fate("closed", words.ended_while_away(server), server.name)
+            fate = Fate("unknown", words.ended_while_away(server), server.name)  # it may say more
             self.ledger.end_session(session_id, fate)
         for session_id, report in running.items():
             fate_known = self.ledger.fate(session_id)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
+
+os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # before gRPC is imported
 
 
 @pytest.fixture(scope="session")

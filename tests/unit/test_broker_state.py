@@ -325,6 +325,17 @@ def test_a_broken_stream_is_told_at_once_and_forgiven_for_a_while() -> None:
     assert pool.grant(pool.ask(job_id="j")).joined
 
 
+def test_a_server_that_comes_back_tells_how_sessions_ended() -> None:
+    pool = Pool()
+    link = pool.server("a")
+    session = pool.grant(pool.ask()).devices[0].session_id
+    pool.play(pool.state.link_broken(link, pool.now))
+    link = pool.server("a")
+    assert "had no connection" in pool.state.explain(session, pool.now).message
+    pool.play(pool.state.session_ended(link, session, "worker_died", "killed", pool.now))
+    assert pool.state.explain(session, pool.now).message == "killed"
+
+
 def test_a_server_that_does_not_come_back_is_lost() -> None:
     pool = Pool()
     link = pool.server("a")

@@ -1,5 +1,7 @@
 """The array class, the ufunc class, and how they speak to the session. Open `core.py` first."""
 
+from typing import Any
+
 from cupool.client_shim.cupy._core._accelerator import (
     get_elementwise_accelerators,
     get_reduction_accelerators,
@@ -19,3 +21,20 @@ __all__ = [
     "set_reduction_accelerators",
     "set_routine_accelerators",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # After the package: these modules need the array class first.
+    if name == "ndarray":
+        from cupool.client_shim.cupy._core.core import ndarray
+
+        return ndarray
+    if name == "array":
+        from cupool.client_shim.cupy._creation.from_data import array
+
+        return array
+    if name == "ufunc":
+        from cupool.client_shim.cupy._core._kernel import ufunc
+
+        return ufunc
+    raise AttributeError(f"module 'cupy._core' has no attribute {name!r}")

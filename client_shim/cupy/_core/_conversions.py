@@ -6,6 +6,7 @@ Everything here that returns a value waits for the device.
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -93,9 +94,15 @@ class Conversions:
         handle = core.handle_of(self)  # type: ignore[arg-type]
         handle.session.upload("write", (handle.ref,), arr, None)
 
-    def item(self, *args: Any) -> Any:
-        """Return one element as a Python scalar."""
-        return self.get().item(*args)
+    def item(self) -> Any:
+        """Return the only element as a Python scalar.
+
+        Raises:
+            ValueError: there are more or fewer.
+        """
+        if self.size != 1:  # type: ignore[attr-defined]
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return self.get().item()
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python scalars."""
@@ -137,6 +144,20 @@ class Conversions:
             return self.copy()  # type: ignore[attr-defined]
 
     def __bool__(self) -> bool:
+        if self.size == 0:  # type: ignore[attr-defined]
+            warnings.warn(
+                "The truth value of an empty array is ambiguous. Returning False, but in future"
+                " this will result in an error. Use `array.size > 0` to check that an array is"
+                " not empty.",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return False
+        if self.size > 1:  # type: ignore[attr-defined]
+            raise ValueError(
+                "The truth value of an array with more than one element is ambiguous."
+                " Use a.any() or a.all()"
+            )
         return bool(self.get())
 
     def __int__(self) -> int:

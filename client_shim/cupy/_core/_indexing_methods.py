@@ -14,6 +14,13 @@ def _is_basic(item: Any) -> bool:
     return isinstance(item, _BASIC) and not isinstance(item, (bool, np.bool_))
 
 
+def _names_fields(key: Any) -> bool:
+    """Whether a key is the name of a field, or a list of names."""
+    if isinstance(key, list):
+        return bool(key) and all(isinstance(k, str) for k in key)
+    return isinstance(key, str)
+
+
 class Indexing:
     """Indexing of `cupy.ndarray` (https://docs.cupy.dev/en/stable/user_guide/difference.html)."""
 
@@ -24,6 +31,8 @@ class Indexing:
         from cupool.client_shim.cupy._core import routines_indexing, views
 
         items = key if type(key) is tuple else (key,)
+        if self._shadow.dtype.names is not None and _names_fields(key):  # type: ignore[attr-defined]
+            return views.field(self, key)  # type: ignore[arg-type]
         if all(_is_basic(item) for item in items):
             return views.basic_index(self, items)  # type: ignore[arg-type]
         return routines_indexing.getitem(self, items)  # type: ignore[arg-type]
@@ -32,10 +41,12 @@ class Indexing:
         from cupool.client_shim.cupy._core import routines_indexing, views
 
         items = key if type(key) is tuple else (key,)
+        if self._shadow.dtype.names is not None and _names_fields(key):  # type: ignore[attr-defined]
+            routines_indexing.assign(views.field(self, key), value)  # type: ignore[arg-type]
+            return
         if all(_is_basic(item) for item in items):
             target = views.basic_index(self, items)  # type: ignore[arg-type]
-            if value is not self or target.shape != value.shape:
-                routines_indexing.assign(target, value)
+            routines_indexing.assign(target, value)
             return
         routines_indexing.setitem(self, items, value)  # type: ignore[arg-type]
 

@@ -179,7 +179,8 @@ class ufunc:
         if key is not None and not given:
             self._cache[key] = (out_dtypes[0], values.dtype_to_wire(out_dtypes[0]),
                                 out_dtypes[0].itemsize)
-        options = self._options(where, dtype, casting)
+        structured = any(x.dtype.kind == "V" for x in arrays)
+        options = self._options(where, dtype, casting, structured)
         if given:
             return self._into(inputs, outs, options, shape, out_dtypes)
         results: list[Any] = list(
@@ -231,7 +232,9 @@ class ufunc:
                 where = bool(where)
         return inputs, outs, where, None if dtype is None else get_dtype(dtype), casting
 
-    def _options(self, where: Any, dtype: Any, casting: str) -> dict[str, Any]:
+    def _options(
+        self, where: Any, dtype: Any, casting: str, structured: bool
+    ) -> dict[str, Any]:
         options: dict[str, Any] = {}
         if where is not None and where is not True:
             options["_where"] = where
@@ -239,6 +242,8 @@ class ufunc:
             options["dtype"] = dtype
         if casting != "same_kind":
             options["casting"] = casting
+        elif structured:
+            options["casting"] = "same_kind"  # off the device's shortest path, which is for numbers
         return options
 
     def _into(
@@ -258,7 +263,8 @@ class ufunc:
             kinds = [kind_of(x) for x in inputs]
             dtypes = tuple([k[0] for k in kinds])
             weak = tuple([k[1] for k in kinds])
-            if all(d.kind == "V" for d in dtypes) and self.__name__ in ("equal", "not_equal"):
+            if self.__name__ in ("equal", "not_equal") and all(d.kind == "V" for d in dtypes):
+                np.result_type(*dtypes)
                 return (np.dtype(np.bool_),)
             loop = self._loops.by_inputs(dtypes, weak)
         else:

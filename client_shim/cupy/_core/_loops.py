@@ -21,6 +21,7 @@ _WEAK_DTYPES = {
     complex: np.dtype(np.complex128),
 }
 _UINT = np.dtype(np.uint64)
+_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
 
 
 class Loop(NamedTuple):
@@ -68,7 +69,10 @@ class Loops:
         key = (dtypes, weak)
         found = self._cache.get(key)
         if found is None:
-            found = self._search(dtypes, weak if _weak_counts(dtypes, weak) else None)
+            counts = _weak_counts(dtypes, weak)
+            if counts and self.name in _COMPARISONS:
+                weak = _firm(dtypes, weak)
+            found = self._search(dtypes, weak if counts else None)
             if found is None:
                 raise TypeError(f"Wrong type ({dtypes}) of arguments for cupy_{self.name}")
             self._cache[key] = found
@@ -100,6 +104,16 @@ class Loops:
                     raise TypeError(loop.refusal)
                 return loop
         raise TypeError(f"Wrong type ({dtype}) of arguments for cupy_{self.name}")
+
+
+def _firm(dtypes: tuple[DType, ...], weak: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Let an int that is compared with integers keep its type: it may be out of their range."""
+    first, second = weak
+    if first is int and second is None and dtypes[1].kind in "iu":
+        return None, second
+    if second is int and first is None and dtypes[0].kind in "iu":
+        return first, None
+    return weak
 
 
 def _weak_counts(dtypes: tuple[DType, ...], weak: tuple[Any, ...]) -> bool:

@@ -26,7 +26,9 @@ class Methods:
 
     @property
     def T(self) -> Any:
-        """The array with its axes reversed."""
+        """The array with its axes reversed; with fewer than two, the array itself."""
+        if self.ndim < 2:  # type: ignore[attr-defined]
+            return self
         return f.views().transpose(self)
 
     @property
@@ -72,8 +74,10 @@ class Methods:
         return f.views().ravel(self, order)
 
     def flatten(self, order: str = "C") -> Any:
-        made = f.views().copy(self, f.core().order_char(order, allowed="CFAK"))
-        return f.views().ravel(made, "F" if made.flags.fnc else "C")
+        char = f.core().order_char(order, allowed="CFAK")
+        if char == "A":
+            char = "F" if self.flags.fnc else "C"  # type: ignore[attr-defined]
+        return f.views().ravel(f.views().copy(self, char), char)
 
     def transpose(self, *axes: Any) -> Any:
         if not axes or axes == (None,):
@@ -102,16 +106,13 @@ class Methods:
         self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True
     ) -> Any:
         """Return the array converted; itself if nothing changes and `copy` is false."""
+        if casting is not None:
+            raise TypeError("casting is not supported yet")
         if subok is not None:
             raise TypeError("subok is not supported yet")
         dtype = f.get_dtype(dtype)
         char = f.core().order_char(order or "K", allowed="CFAK")
         own = self.dtype  # type: ignore[attr-defined]
-        if casting is not None and not np.can_cast(own, dtype, casting):
-            raise TypeError(
-                f"Cannot cast array data from {own!r} to {dtype!r} according to the rule"
-                f" '{casting}'"
-            )
         flags = self.flags  # type: ignore[attr-defined]
         fits = char in "KA" or (flags.c_contiguous if char == "C" else flags.f_contiguous)
         if not copy and own == dtype and fits:
@@ -129,7 +130,7 @@ class Methods:
 
     def fill(self, value: Any) -> None:
         """Set every element to a scalar or 0-d array."""
-        f.indexing().assign(self, value)
+        f.indexing().fill(self, value)
 
     # ---------------------------------------------------------------- indexing
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,40 +10,54 @@ import numpy as np
 ufuncs: Any = None
 """The module of ufunc objects; set by `_core._ufuncs`, which needs the array class first."""
 
-_PLAIN = frozenset({int, float, complex, bool, np.float64, np.float32, np.int64, np.int32, np.bool_})
+_PLAIN = frozenset(
+    {int, float, complex, bool, np.float64, np.float32, np.int64, np.int32, np.bool_}
+)
+_NONE = object()
 
 
 def _defers(x: Any, y: Any) -> bool:
-    """Whether `y` wants to answer `x op y` itself (NumPy's rule for foreign types)."""
-    if getattr(y, "__array_ufunc__", False) is None:
-        return True
-    if isinstance(y, type(x)) or isinstance(y, (np.ndarray, np.generic)):
-        return False
-    priority = getattr(y, "__array_priority__", None)
-    return priority is not None and priority > x.__array_priority__
+    """Whether `y` wants to answer `x op y` itself: NEP 13, and array priority without it."""
+    protocol = getattr(y, "__array_ufunc__", _NONE)
+    if protocol is not _NONE:
+        return protocol is None
+    return bool(x.__array_priority__ < getattr(y, "__array_priority__", 0))
 
 
 def _binary(ufunc: Any, x: Any, y: Any) -> Any:
     kind = type(y)
-    if kind is type(x) or kind in _PLAIN:
+    if kind is type(x) or kind in _PLAIN or isinstance(y, (Operators, np.generic)):
         return ufunc(x, y)
     if _defers(x, y):
         return NotImplemented
-    if hasattr(y, "__array_ufunc__") and not isinstance(y, Operators | np.generic | np.ndarray):
-        return ufunc._numpy(x, y)  # NumPy asks both sides
-    return ufunc(x, y)
+    return ufunc._numpy(x, y)  # NumPy asks both sides; back here, foreign types are refused
 
 
-def _reflected(ufunc: Any, x: Any, y: Any) -> Any:
-    if type(y) not in _PLAIN and _defers(x, y):
-        return NotImplemented
-    return ufunc(y, x)
+def _compare(ufunc: Any, x: Any, y: Any) -> Any:
+    if isinstance(y, np.ndarray) and y.ndim == 0:
+        y = y.item()
+    return _binary(ufunc, x, y)
 
 
-def _in_place(ufunc: Any, x: Any, y: Any) -> Any:
-    if type(y) not in _PLAIN and type(y) is not type(x) and _defers(x, y):
-        return NotImplemented
-    return ufunc(x, y, out=x)
+def _incomparable(y: Any, *names: str) -> bool:
+    """Whether `y` is an object that equals nothing but itself, such as None."""
+    return y is None or all(getattr(type(y), n) is getattr(object, n) for n in names)
+
+
+def _constant(x: Any, value: bool) -> Any:
+    from cupool.client_shim.cupy._core import calls, core
+
+    made = core.ndarray(x.shape, np.bool_)
+    calls.call_into("fill", (made, value))
+    return made
+
+
+_CHEAP_POWERS = {
+    (int, 2): "square",
+    (float, 2.0): "square",
+    (float, 0.5): "sqrt",
+    (float, -1.0): "reciprocal",
+}
 
 
 class Operators:
@@ -55,129 +70,125 @@ class Operators:
         return _binary(ufuncs.add, self, y)
 
     def __radd__(self, y: Any) -> Any:
-        return _reflected(ufuncs.add, self, y)
+        return ufuncs.add(y, self)
 
     def __iadd__(self, y: Any) -> Any:
-        return _in_place(ufuncs.add, self, y)
+        return ufuncs.add(self, y, self)
 
     def __sub__(self, y: Any) -> Any:
         return _binary(ufuncs.subtract, self, y)
 
     def __rsub__(self, y: Any) -> Any:
-        return _reflected(ufuncs.subtract, self, y)
+        return ufuncs.subtract(y, self)
 
     def __isub__(self, y: Any) -> Any:
-        return _in_place(ufuncs.subtract, self, y)
+        return ufuncs.subtract(self, y, self)
 
     def __mul__(self, y: Any) -> Any:
         return _binary(ufuncs.multiply, self, y)
 
     def __rmul__(self, y: Any) -> Any:
-        return _reflected(ufuncs.multiply, self, y)
+        return ufuncs.multiply(y, self)
 
     def __imul__(self, y: Any) -> Any:
-        return _in_place(ufuncs.multiply, self, y)
+        return ufuncs.multiply(self, y, self)
 
     def __truediv__(self, y: Any) -> Any:
         return _binary(ufuncs.true_divide, self, y)
 
     def __rtruediv__(self, y: Any) -> Any:
-        return _reflected(ufuncs.true_divide, self, y)
+        return ufuncs.true_divide(y, self)
 
     def __itruediv__(self, y: Any) -> Any:
-        return _in_place(ufuncs.true_divide, self, y)
+        return ufuncs.true_divide(self, y, self)
 
     def __floordiv__(self, y: Any) -> Any:
         return _binary(ufuncs.floor_divide, self, y)
 
     def __rfloordiv__(self, y: Any) -> Any:
-        return _reflected(ufuncs.floor_divide, self, y)
+        return ufuncs.floor_divide(y, self)
 
     def __ifloordiv__(self, y: Any) -> Any:
-        return _in_place(ufuncs.floor_divide, self, y)
+        return ufuncs.floor_divide(self, y, self)
 
     def __mod__(self, y: Any) -> Any:
         return _binary(ufuncs.remainder, self, y)
 
     def __rmod__(self, y: Any) -> Any:
-        return _reflected(ufuncs.remainder, self, y)
+        return ufuncs.remainder(y, self)
 
     def __imod__(self, y: Any) -> Any:
-        return _in_place(ufuncs.remainder, self, y)
+        return ufuncs.remainder(self, y, self)
 
     def __divmod__(self, y: Any) -> Any:
         return _binary(ufuncs.divmod, self, y)
 
     def __rdivmod__(self, y: Any) -> Any:
-        return _reflected(ufuncs.divmod, self, y)
+        return ufuncs.divmod(y, self)
 
     def __pow__(self, y: Any, modulo: Any = None) -> Any:
-        if type(y) in (int, float):
-            # CuPy computes these powers by cheaper functions, with their dtypes.
-            kind = self.dtype.kind  # type: ignore[attr-defined]
-            if y == 2:
-                return ufuncs.square(self) if kind != "b" else _binary(ufuncs.power, self, y)
-            if kind in "fc" and y == 0.5:
-                return ufuncs.sqrt(self)
-            if kind in "fc" and y == -1:
-                return ufuncs.reciprocal(self)
+        # CuPy computes these powers by cheaper functions, with their dtypes.
+        cheap = _CHEAP_POWERS.get((type(y), y)) if type(y) in (int, float) else None
+        if cheap is not None:
+            own = self.dtype  # type: ignore[attr-defined]
+            if own.kind in ("ifc" if type(y) is int else "fc"):
+                return getattr(ufuncs, cheap)(self)
+            return getattr(ufuncs, cheap)(self, dtype=np.result_type(own, y))
         return _binary(ufuncs.power, self, y)
 
     def __rpow__(self, y: Any, modulo: Any = None) -> Any:
-        return _reflected(ufuncs.power, self, y)
+        return ufuncs.power(y, self)
 
     def __ipow__(self, y: Any) -> Any:
-        return _in_place(ufuncs.power, self, y)
+        return ufuncs.power(self, y, self)
 
     def __lshift__(self, y: Any) -> Any:
         return _binary(ufuncs.left_shift, self, y)
 
     def __rlshift__(self, y: Any) -> Any:
-        return _reflected(ufuncs.left_shift, self, y)
+        return ufuncs.left_shift(y, self)
 
     def __ilshift__(self, y: Any) -> Any:
-        return _in_place(ufuncs.left_shift, self, y)
+        return ufuncs.left_shift(self, y, self)
 
     def __rshift__(self, y: Any) -> Any:
         return _binary(ufuncs.right_shift, self, y)
 
     def __rrshift__(self, y: Any) -> Any:
-        return _reflected(ufuncs.right_shift, self, y)
+        return ufuncs.right_shift(y, self)
 
     def __irshift__(self, y: Any) -> Any:
-        return _in_place(ufuncs.right_shift, self, y)
+        return ufuncs.right_shift(self, y, self)
 
     def __and__(self, y: Any) -> Any:
         return _binary(ufuncs.bitwise_and, self, y)
 
     def __rand__(self, y: Any) -> Any:
-        return _reflected(ufuncs.bitwise_and, self, y)
+        return ufuncs.bitwise_and(y, self)
 
     def __iand__(self, y: Any) -> Any:
-        return _in_place(ufuncs.bitwise_and, self, y)
+        return ufuncs.bitwise_and(self, y, self)
 
     def __or__(self, y: Any) -> Any:
         return _binary(ufuncs.bitwise_or, self, y)
 
     def __ror__(self, y: Any) -> Any:
-        return _reflected(ufuncs.bitwise_or, self, y)
+        return ufuncs.bitwise_or(y, self)
 
     def __ior__(self, y: Any) -> Any:
-        return _in_place(ufuncs.bitwise_or, self, y)
+        return ufuncs.bitwise_or(self, y, self)
 
     def __xor__(self, y: Any) -> Any:
         return _binary(ufuncs.bitwise_xor, self, y)
 
     def __rxor__(self, y: Any) -> Any:
-        return _reflected(ufuncs.bitwise_xor, self, y)
+        return ufuncs.bitwise_xor(y, self)
 
     def __ixor__(self, y: Any) -> Any:
-        return _in_place(ufuncs.bitwise_xor, self, y)
+        return ufuncs.bitwise_xor(self, y, self)
 
     def __matmul__(self, y: Any) -> Any:
-        if _defers(self, y):
-            return NotImplemented
-        return ufuncs.matmul(self, y)
+        return _binary(ufuncs.matmul, self, y)
 
     def __rmatmul__(self, y: Any) -> Any:
         return ufuncs.matmul(y, self)
@@ -189,6 +200,14 @@ class Operators:
         return ufuncs.negative(self)
 
     def __pos__(self) -> Any:
+        if self.dtype.kind == "b":  # type: ignore[attr-defined]
+            warnings.warn(
+                "Applying '+' to a non-numerical array is ill-defined. "
+                "Returning a copy, but in the future this will error.",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return self.copy()  # type: ignore[attr-defined]
         return ufuncs.positive(self)
 
     def __abs__(self) -> Any:
@@ -198,22 +217,26 @@ class Operators:
         return ufuncs.invert(self)
 
     def __eq__(self, y: Any) -> Any:
-        return _binary(ufuncs.equal, self, y)
+        if type(y) not in _PLAIN and _incomparable(y, "__eq__") and not _defers(self, y):
+            return _constant(self, False)
+        return _compare(ufuncs.equal, self, y)
 
     def __ne__(self, y: Any) -> Any:
-        return _binary(ufuncs.not_equal, self, y)
+        if type(y) not in _PLAIN and _incomparable(y, "__eq__", "__ne__"):
+            return NotImplemented if _defers(self, y) else _constant(self, True)
+        return _compare(ufuncs.not_equal, self, y)
 
     def __lt__(self, y: Any) -> Any:
-        return _binary(ufuncs.less, self, y)
+        return _compare(ufuncs.less, self, y)
 
     def __le__(self, y: Any) -> Any:
-        return _binary(ufuncs.less_equal, self, y)
+        return _compare(ufuncs.less_equal, self, y)
 
     def __gt__(self, y: Any) -> Any:
-        return _binary(ufuncs.greater, self, y)
+        return _compare(ufuncs.greater, self, y)
 
     def __ge__(self, y: Any) -> Any:
-        return _binary(ufuncs.greater_equal, self, y)
+        return _compare(ufuncs.greater_equal, self, y)
 
     __hash__ = None  # type: ignore[assignment]
 

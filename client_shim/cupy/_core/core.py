@@ -215,6 +215,11 @@ def view_of(source: ndarray, shadow: _shadow.Shadow, cls: type[ndarray] | None =
     return array
 
 
+def offset_of(array: ndarray) -> int:
+    """Return where in its owner's memory an array begins, in bytes."""
+    return _shadow.offset_bytes(array._shadow)
+
+
 _new: Any = object.__new__
 
 

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 _NAMES = {
     "C_CONTIGUOUS": "c_contiguous",
-    "C": "c_contiguous",
-    "CONTIGUOUS": "c_contiguous",
     "F_CONTIGUOUS": "f_contiguous",
-    "F": "f_contiguous",
-    "FORTRAN": "f_contiguous",
     "OWNDATA": "owndata",
-    "O": "owndata",
 }
 
 
 class Flags:
-    """Layout of an array; names and keys as NumPy's `flagsobj`, as far as CuPy has them."""
+    """Layout of an array: read-only attributes, also by NumPy's upper-case keys."""
 
-    __slots__ = ("c_contiguous", "f_contiguous", "owndata")
+    __slots__ = ("_c_contiguous", "_f_contiguous", "_owndata")
     __module__ = "cupy._core.flags"
 
     def __init__(self, c_contiguous: bool, f_contiguous: bool, owndata: bool) -> None:
-        self.c_contiguous = c_contiguous
-        self.f_contiguous = f_contiguous
-        self.owndata = owndata
+        self._c_contiguous = c_contiguous
+        self._f_contiguous = f_contiguous
+        self._owndata = owndata
+
+    @property
+    def c_contiguous(self) -> bool:
+        """The last axis varies fastest, without gaps."""
+        return self._c_contiguous
+
+    @property
+    def f_contiguous(self) -> bool:
+        """The first axis varies fastest, without gaps."""
+        return self._f_contiguous
+
+    @property
+    def owndata(self) -> bool:
+        """The array is no view of another."""
+        return self._owndata
 
     @property
     def fnc(self) -> bool:
@@ -38,16 +46,9 @@ class Flags:
         return self.f_contiguous or self.c_contiguous
 
     def __getitem__(self, name: str) -> bool:
-        try:
-            return bool(getattr(self, _NAMES[name]))
-        except KeyError:
-            raise KeyError("Unknown flag") from None
+        if name not in _NAMES:
+            raise KeyError(f"{name} is not defined for cupy.ndarray.flags")
+        return getattr(self, _NAMES[name])  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
-        rows = (("C_CONTIGUOUS", "c"), ("F_CONTIGUOUS", "f"), ("OWNDATA", "owndata"))
-        values: dict[str, Any] = {
-            "c": self.c_contiguous,
-            "f": self.f_contiguous,
-            "owndata": self.owndata,
-        }
-        return "\n".join(f"  {name} : {values[key]}" for name, key in rows)
+        return "\n".join(f"  {name} : {self[name]}" for name in _NAMES)

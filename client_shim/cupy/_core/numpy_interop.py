@@ -11,6 +11,12 @@ from cupool.client_shim.cupy._core import _operators, core
 
 _ROOT = "cupool.client_shim.cupy"
 
+_COMPARISONS = frozenset("equal not_equal less less_equal greater greater_equal".split())
+
+
+def _is_boxed(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 0
+
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
     """Return CuPy's answer, or NotImplemented where CuPy has none (NumPy raises TypeError then).
@@ -32,6 +38,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: A
         own = getattr(special, name, None)
     if own is None:
         return NotImplemented
+    if name in _COMPARISONS:  # NumPy hands a scalar on the left over as an array
+        inputs = tuple(x.item() if _is_boxed(x) else x for x in inputs)
     out = kwargs.get("out")
     if isinstance(out, tuple) and len(out) == 1:
         kwargs = {**kwargs, "out": out[0]}

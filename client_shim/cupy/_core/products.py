@@ -67,7 +67,7 @@ class _Matmul:
         axes: Any = None,
         axis: Any = None,
         keepdims: bool = False,
-        casting: str = "same_kind",
+        casting: Any = "same_kind",
         dtype: Any = None,
         signature: Any = None,
         order: str | None = "K",
@@ -116,7 +116,7 @@ class _Matmul:
             )
 
 
-def _result_dtype(a: ndarray, b: ndarray, dtype: Any, casting: str) -> np.dtype[Any]:
+def _result_dtype(a: ndarray, b: ndarray, dtype: Any, casting: Any) -> np.dtype[Any]:
     if dtype is None:
         return np.result_type(a.dtype, b.dtype)
     made = get_dtype(dtype)

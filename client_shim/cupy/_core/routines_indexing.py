@@ -11,62 +11,98 @@ from typing import Any
 
 import numpy as np
 
-from cupool.client_shim.cupy._core import calls, core, views
+from cupool.client_shim.cupy._core import _operators, calls, core, views
 from cupool.client_shim.cupy._core._kernel import broadcast_shapes
+from cupool.client_shim.cupy._functions import warn_complex
 
 ndarray = core.ndarray
+
+
+def host_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a host value as a NumPy scalar of a dtype, as `fill` takes it.
+
+    Raises:
+        ValueError: an array with axes.
+        OverflowError, TypeError, ValueError: what NumPy says of the conversion.
+    """
+    host = np.asarray(value, dtype=dtype)
+    if host.shape != ():
+        raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
+    return host[()]
+
+
+def from_cupy_like(value: Any) -> ndarray | None:
+    """Return a device array, or what an object that stands for one gives; else None."""
+    if isinstance(value, ndarray):
+        return value
+    convert = getattr(value, "__cupy_get_ndarray__", None)
+    return None if convert is None else convert()
+
+
+def fill(target: ndarray, value: Any) -> None:
+    """Set every element to a scalar, or to a 0-d device array.
+
+    Raises:
+        ValueError: not a scalar.
+    """
+    array = from_cupy_like(value)
+    if array is None:
+        scalar = host_scalar(value, target.dtype)
+        calls.call_into("fill", (target, scalar))
+        return
+    if array.shape != ():
+        raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
+    if array.dtype.kind == "c" and target.dtype.kind not in "bc":
+        warn_complex()
+    calls.call_into("assign", (target, array))
 
 
 def assign(target: ndarray, value: Any) -> None:
     """Do `target[...] = value` with broadcasting and unsafe casting.
 
     Raises:
-        ValueError: the shape does not broadcast into the target.
-        TypeError: not an array or scalar.
+        ValueError: the shape does not broadcast into the target, or a host array is no scalar.
     """
-    if isinstance(value, np.ndarray):
-        if value.ndim == 0:
-            value = value.item()
-        elif value.shape == target.shape and value.dtype == target.dtype:
-            target.set(value)
-            return
-        else:
-            raise TypeError(f"Unsupported type {type(value)}")
-    if isinstance(value, ndarray):
-        if value.dtype.kind == "c" and target.dtype.kind not in "c":
-            _warn_complex()
-        shape = value.shape
-        while len(shape) > target.ndim and shape[0] == 1:
-            shape = shape[1:]
-        if shape != value.shape:
-            value = value.reshape(shape)
-        if shape != target.shape:
-            try:
-                fits = np.broadcast_shapes(shape, target.shape) == target.shape
-            except ValueError:
-                fits = False
-            if not fits:
-                raise ValueError(
-                    f"could not broadcast input array from shape {value.shape}"
-                    f" into shape {target.shape}"
-                )
-        calls.call_into("assign", (target, value))
+    array = from_cupy_like(value)
+    if array is None:
+        fill(target, value)
         return
-    if not isinstance(value, (bool, int, float, complex, np.generic)):
-        if hasattr(value, "__cupy_get_ndarray__"):
-            return assign(target, value.__cupy_get_ndarray__())
-        raise TypeError(f"Unsupported type {type(value)}")
-    calls.call_into("fill", (target, value))
+    if (
+        array.shape == target.shape
+        and array._shadow.strides == target._shadow.strides
+        and array.dtype == target.dtype
+        and _same_memory(array, target)
+    ):
+        return
+    if array.dtype.kind == "c" and target.dtype.kind not in "bc":
+        warn_complex()
+    calls.call_into("assign", (target, _broadcastable(array, target.shape)))
 
 
-def _warn_complex() -> None:
-    import warnings
+def _same_memory(a: ndarray, b: ndarray) -> bool:
+    first = a if a._owner is None else a._owner
+    second = b if b._owner is None else b._owner
+    return first is second and core.offset_of(a) == core.offset_of(b)
 
-    warnings.warn(
-        "Casting complex values to real discards the imaginary part",
-        np.exceptions.ComplexWarning,
-        stacklevel=4,
-    )
+
+def _broadcastable(array: ndarray, shape: tuple[int, ...]) -> ndarray:
+    """Return an array that NumPy's rules broadcast into a shape: leading ones are dropped.
+
+    Raises:
+        ValueError: it does not fit.
+    """
+    lengths = array.shape
+    while len(lengths) > len(shape) and lengths[0] == 1:
+        lengths = lengths[1:]
+    try:
+        fits = np.broadcast_shapes(lengths, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"could not broadcast input array from shape {array.shape} into shape {shape}"
+        )
+    return array if lengths == array.shape else views.reshape(array, lengths)
 
 
 def _index_array(item: Any) -> Any:
@@ -183,7 +219,7 @@ def _check_masks(a: ndarray, items: list[Any]) -> bool:
             found = True
             axes = a.shape[axis : axis + item.ndim]
             for i, (have, want) in enumerate(zip(item.shape, axes, strict=True)):
-                if have != want:
+                if have not in (0, want):
                     raise IndexError(
                         f"boolean index did not match indexed array along dimension {axis + i}; "
                         f"dimension is {want} but corresponding boolean dimension is {have}"
@@ -211,31 +247,39 @@ def setitem(a: ndarray, key: tuple[Any, ...], value: Any) -> None:
 def _scatter(name: str, a: ndarray, key: tuple[Any, ...], value: Any) -> None:
     items = prepare(a, key)
     masked = _check_masks(a, items)
-    if isinstance(value, np.ndarray):
-        if value.ndim:
-            raise TypeError(f"Unsupported type {type(value)}")
-        value = value.item()
-    if isinstance(value, ndarray):
+    array = from_cupy_like(value)
+    if array is None:
+        host = np.asarray(value, dtype=a.dtype)
+        if host.shape != ():
+            from cupool.client_shim.cupy._creation.from_data import upload
+
+            array = upload(host)
+        else:
+            value = host[()]
+    if array is not None:
+        value = array
+        if array.dtype.kind == "c" and a.dtype.kind not in "bc":
+            warn_complex()
         if not masked:
-            shape = result_shape(a, items)
-            lead = value.shape
-            while len(lead) > len(shape) and lead[0] == 1:
-                lead = lead[1:]
-            value = value.reshape(lead)
-            try:
-                fits = np.broadcast_shapes(lead, shape) == shape
-            except ValueError:
-                fits = False
-            if not fits:
-                raise ValueError(
-                    f"shape mismatch: value array of shape {value.shape} could not be broadcast"
-                    f" to indexing result of shape {shape}"
-                )
-    elif not isinstance(value, (bool, int, float, complex, np.generic)):
-        raise TypeError(f"Unsupported type {type(value)}")
+            value = _broadcastable(array, result_shape(a, items))
     elif not masked:
         result_shape(a, items)
     calls.call_into(name, (a, tuple(items), value))
+
+
+def ufunc_at(name: str, a: ndarray, key: Any, value: Any) -> None:
+    """Do `ufunc.at`: the operation `name` at indices, repeated ones included.
+
+    Raises:
+        IndexError: bad indices.
+        ValueError: `value` does not broadcast to them.
+    """
+    items = key if isinstance(key, tuple) else (key,)
+    if all(isinstance(k, (int, np.integer, slice, type(None), type(Ellipsis))) for k in items):
+        target = views.basic_index(a, items)
+        _operators.ufuncs.__dict__[name.partition(".")[0]](target, value, target)
+        return
+    _scatter(name, a, items, value)
 
 
 def scatter_add(a: ndarray, key: Any, value: Any) -> None:

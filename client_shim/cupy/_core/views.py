@@ -196,6 +196,11 @@ def basic_index(a: ndarray, key: tuple[Any, ...]) -> ndarray:
     return core.view_of(a, a._shadow[key])
 
 
+def field(a: ndarray, key: Any) -> ndarray:
+    """Return a view of one field of a structured array, or of several by a list of names."""
+    return core.view_of(a, a._shadow[key])
+
+
 def view(a: ndarray, dtype: Any = None, cls: type[ndarray] | None = None) -> ndarray:
     """Return a view with another dtype or class."""
     if isinstance(dtype, type) and issubclass(dtype, ndarray):

@@ -1,7 +1,4 @@
-"""Questions about types, and whether elements have an imaginary part.
-
-`isscalar` is NumPy's own function: a device array is never a scalar.
-"""
+"""Questions about types, and whether elements have an imaginary part."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from cupool.client_shim.cupy._core import _operators, core, views
 from cupool.client_shim.cupy._creation.basic import ones, zeros
 from cupool.client_shim.cupy._creation.from_data import asarray
 
-__all__ = ["iscomplex", "iscomplexobj", "isfortran", "isreal", "isrealobj", "isscalar"]
+__all__ = ["iscomplex", "iscomplexobj", "isfortran", "isreal", "isrealobj"]
 ndarray = core.ndarray
 
 
@@ -52,6 +49,3 @@ def isrealobj(x: Any) -> bool:
 def isfortran(a: Any) -> bool:
     """Return whether an array is F contiguous and not C contiguous."""
     return bool(a.flags.f_contiguous and not a.flags.c_contiguous)
-
-
-isscalar = np.isscalar

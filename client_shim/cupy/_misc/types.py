@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any, NoReturn
 
 import numpy as np
@@ -97,6 +98,9 @@ def min_scalar_type(a: Any) -> np.dtype[Any]:
 def isscalar(element: Any) -> bool:
     """Return whether `element` is a scalar; a 0-d device array is none."""
     return bool(np.isscalar(element))
+
+
+isscalar.__signature__ = inspect.signature(np.isscalar)  # type: ignore[attr-defined]
 
 
 def binary_repr(num: int, width: int | None = None) -> str:

@@ -3,7 +3,6 @@
 import sys as _sys
 
 from cupool.client_shim.cupy import _unsupported
-from cupool.client_shim.cupy.fft import _fft
 from cupool.client_shim.cupy.fft._config import config
 from cupool.client_shim.cupy.fft._fft import (
     fft,

@@ -7,6 +7,7 @@ C2R back. `_fft` and `_fftn` differ, as in CuPy, in their checks and in the layo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -225,7 +226,7 @@ def _nd_plan_is_possible(axes: tuple[int, ...], ndim: int) -> bool:
     return (
         0 < len(axes) <= 3
         and (0 in axes or ndim - 1 in axes)
-        and all(b - a == 1 for a, b in zip(axes, axes[1:], strict=False))
+        and all(b - a == 1 for a, b in pairwise(axes))
     )
 
 

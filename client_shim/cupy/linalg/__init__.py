@@ -3,7 +3,6 @@
 from numpy.linalg import LinAlgError
 
 from cupool.client_shim.cupy import _unsupported
-from cupool.client_shim.cupy.linalg import _einsum, _util
 from cupool.client_shim.cupy.linalg._decomposition import cholesky, qr, svd
 from cupool.client_shim.cupy.linalg._eigenvalue import eig, eigh, eigvals, eigvalsh
 from cupool.client_shim.cupy.linalg._norms import cond, det, matrix_rank, norm, slogdet

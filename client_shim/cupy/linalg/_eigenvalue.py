@@ -22,10 +22,10 @@ ndarray = core.ndarray
 
 
 def _checked(a: Any) -> ndarray:
-    a = require(a)
-    assert_stacked_2d(a)
-    assert_stacked_square(a)
-    return a
+    array: ndarray = require(a)
+    assert_stacked_2d(array)
+    assert_stacked_square(array)
+    return array
 
 
 def _hermitian(a: ndarray, uplo: str) -> tuple[np.dtype[Any], np.dtype[Any]]:

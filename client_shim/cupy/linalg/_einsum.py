@@ -51,10 +51,12 @@ def einsum(*operands: Any, **kwargs: Any) -> ndarray:
     if kwargs:
         raise TypeError(f"Did not understand the following kwargs: {list(kwargs)}")
     made = np.result_type(*(a.dtype for a in arrays)) if dtype is None else get_dtype(dtype)
-    inputs = [_labels(sub, i, a.ndim) for i, (sub, a) in enumerate(zip(subscripts, arrays))]
+    counted = enumerate(zip(subscripts, arrays, strict=True))
+    inputs = [_labels(sub, i, a.ndim) for i, (sub, a) in counted]
     sizes = _sizes(inputs, arrays)
     result = _implied(inputs) if output is None else _output(output, inputs, sizes)
-    diagonals = [_diagonal(i, sub, a) for i, (sub, a) in enumerate(zip(inputs, arrays))]
+    labelled = enumerate(zip(inputs, arrays, strict=True))
+    diagonals = [_diagonal(i, sub, a) for i, (sub, a) in labelled]
     if len(arrays) == 1:
         labels, axes = diagonals[0]
         if set(labels) <= set(result):

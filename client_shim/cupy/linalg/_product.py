@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,7 @@ def _paired_axes(a_ndim: int, axes: Any) -> tuple[list[int], list[int]]:
         return list(range(a_ndim - axes, a_ndim)), list(range(axes))
     if len(axes) != 2:
         raise ValueError("Axes must consist of two arrays.")
-    first, second = ([x] if np.isscalar(x) else list(x) for x in axes)
+    first, second = (list(x) if isinstance(x, Iterable) else [x] for x in axes)
     return [int(i) for i in first], [int(j) for j in second]
 
 

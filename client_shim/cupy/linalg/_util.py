@@ -73,7 +73,7 @@ def stacked_identity(batch_shape: tuple[int, ...], n: int, dtype: Any) -> core.n
     """Return identity matrices of shape (*batch_shape, n, n)."""
     made = zeros((*batch_shape, n, n), dtype)
     if made.size:
-        views.diagonal(made, 0, -2, -1)[...] = 1  # type: ignore[index]
+        views.diagonal(made, 0, -2, -1)[...] = 1
     return made
 
 

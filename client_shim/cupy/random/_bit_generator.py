@@ -12,7 +12,7 @@ from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy.random._parameters import shape_of
 
-__all__ = ["BitGenerator", "MRG32k3a", "Philox4x3210", "XORWOW"]
+__all__ = ["XORWOW", "BitGenerator", "MRG32k3a", "Philox4x3210"]
 
 
 class BitGenerator:

@@ -86,11 +86,11 @@ class RandomState(Distributions):
             ValueError: an empty range, or one that the dtype does not hold.
         """
         made = get_dtype(dtype)
-        if not np.isscalar(low):
+        if isinstance(low, (ndarray, np.ndarray, list, tuple)):
             bounds = (low,) if high is None else (low, high)
             sent = tuple(as_parameter(x) for x in bounds)
             shape = result_shape(size, sent)
-            first, last = (0, *sent) if high is None else sent
+            first, last = (*sent, None) if high is None else sent
         else:
             first, last = (0, int(low)) if high is None else (int(low), int(high))
             shape = shape_of(size)
@@ -113,11 +113,11 @@ class RandomState(Distributions):
     def _interval(self, mx: Any, size: Any) -> ndarray:
         """Return unsigned integers from 0 to `mx`, which may be an array."""
         shape = shape_of(size)
-        if not np.isscalar(mx):
+        if isinstance(mx, ndarray):
             if mx.dtype.char not in "ilILqQ":
                 raise ValueError(f"dtype must be integer, got: {mx.dtype}")
             wide = np.dtype(np.uint32 if mx.dtype.itemsize == 4 else np.uint64)
-            args = (self._object, 0, mx.astype(wide) + 1, shape, wide)
+            args = (self._object, mx.astype(wide) + 1, None, shape, wide)
             return calls.call_one("random.RandomState.randint", args, None, shape, wide)
         mx = int(mx)
         if mx < 0:

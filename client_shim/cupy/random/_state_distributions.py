@@ -30,7 +30,7 @@ def check_and_get_dtype(dtype: Any) -> np.dtype[Any]:
     Raises:
         TypeError: any other dtype; cuRAND fills no other.
     """
-    made = np.dtype(dtype)
+    made: np.dtype[Any] = np.dtype(dtype)
     if made.char not in ("f", "d"):
         raise TypeError("cupy.random only supports float32 and float64")
     return made

@@ -22,7 +22,7 @@ from cupool.pool_server.devices.base import (
     check_bounds,
     memory_order,
 )
-from cupool.pool_server.devices.mock import adapters, calls
+from cupool.pool_server.devices.mock import adapters, calls, elementwise
 from cupool.pool_server.devices.mock.memory import Block, MemoryPool
 from cupool.pool_server.devices.mock.options import MockOptions
 from cupool.proto.messages import DeviceInfo
@@ -188,10 +188,13 @@ class MockDevice(Device):
             return None
         allocate, release, own = self.pool.allocate, self.pool.release, self._own
         ndarray = np.ndarray
+        comparison = function in elementwise.COMPARISONS
 
         def run(args: Sequence[Any], layout: Layout) -> NpArray:
             block = allocate(layout.size_bytes)
             try:
+                if comparison:
+                    args = elementwise.firm(args)
                 result = function(*args, order="C")
                 if type(result) is not ndarray:
                     result = np.asarray(result)

