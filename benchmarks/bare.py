@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from benchmarks.children import answer, timed
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 CHUNK_BYTES = 1 << 20
 CREDITS = 4
@@ -26,9 +29,9 @@ KINDS = ("tcp", "zmq+ipc", "zmq+tcp", "grpc")
 class Fill:
     """Puts chunks where they belong, as both ends of every carrier must."""
 
-    def __init__(self, size_bytes: int, into: np.ndarray | None) -> None:  # type: ignore[type-arg]
-        self.target = np.empty(size_bytes, np.uint8) if into is None else into
-        self._view = memoryview(self.target)
+    def __init__(self, size_bytes: int, into: Array | None) -> None:
+        target: Array = np.empty(size_bytes, np.uint8) if into is None else into
+        self._view = target.data
         self._offset = 0
 
     @property
@@ -55,9 +58,9 @@ class Store:
     """Memory of one end: what it sends, and memory that is used again and again."""
 
     def __init__(self) -> None:
-        self._old: dict[int, np.ndarray] = {}  # type: ignore[type-arg]
+        self._old: dict[int, Array] = {}
 
-    def old(self, size_bytes: int) -> np.ndarray:  # type: ignore[type-arg]
+    def old(self, size_bytes: int) -> Array:
         """Return memory that exists already."""
         if size_bytes not in self._old:
             self._old[size_bytes] = np.ones(size_bytes, np.uint8)
@@ -69,7 +72,7 @@ class Store:
 
     def chunks(self, size_bytes: int) -> list[memoryview]:
         """Return what a stream sends, in pieces."""
-        view = memoryview(self.old(size_bytes))
+        view = self.old(size_bytes).data
         return [view[i : i + CHUNK_BYTES] for i in range(0, size_bytes, CHUNK_BYTES)]
 
 

@@ -6,6 +6,7 @@ import json
 import queue
 from collections.abc import Iterator
 from concurrent import futures
+from typing import Any
 
 import grpc
 
@@ -20,7 +21,7 @@ _OPTIONS = [
 
 
 class _Handlers(grpc.GenericRpcHandler):
-    def service(self, details: grpc.HandlerCallDetails) -> object:
+    def service(self, details: grpc.HandlerCallDetails) -> Any:
         return grpc.stream_stream_rpc_method_handler(_serve_stream)
 
 
@@ -54,7 +55,8 @@ def client(address: str) -> None:
     """Measure against a server."""
     channel = grpc.insecure_channel(address, options=_OPTIONS)
     outgoing: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    stream = channel.stream_stream(_METHOD)(iter(outgoing.get, None), wait_for_ready=True)
+    method: Any = channel.stream_stream(_METHOD)
+    stream = method(iter(outgoing.get, None), wait_for_ready=True)
     store = Store()
 
     def ping() -> None:

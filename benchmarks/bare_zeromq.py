@@ -16,7 +16,8 @@ def serve(kind: str) -> None:
     """Echo pings, take streams, send streams."""
     router = zmq.Context().socket(zmq.ROUTER)
     router.bind(f"ipc://@cupool-bench-{os.getpid()}" if kind == "zmq+ipc" else "tcp://127.0.0.1:*")
-    print(json.dumps(router.getsockopt(zmq.LAST_ENDPOINT).rstrip(bytes(1)).decode()), flush=True)
+    endpoint = bytes(router.getsockopt(zmq.LAST_ENDPOINT))
+    print(json.dumps(endpoint.rstrip(bytes(1)).decode()), flush=True)
     store = Store()
     while True:
         key, head = router.recv_multipart()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import cupy as cp  # type: ignore[import-not-found]
+import cupy as cp
 import numpy as np
 
 from benchmarks.children import answer, timed

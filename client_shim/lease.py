@@ -274,7 +274,7 @@ def _request(settings: Settings, pb: Any) -> Any:
     return pb.AcquireRequest(
         job_id=os.environ.get("CUPOOL_JOB", ""),
         job_token=os.environ.get("CUPOOL_JOB_TOKEN", ""),
-        gpus=settings.gpus,
+        gpus=settings.gpus or (1 if settings.pool else max(1, settings.mock)),
         memory_bytes=settings.memory,
         wait_s=settings.wait,
         client=_client(),

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import zmq
+from zmq.utils import garbage
 
 from cupool.errors import ProtocolViolation
 from cupool.proto.messages import Frame
@@ -62,6 +63,9 @@ class SharedSocket:
     """A DEALER with one peer, or a ROUTER with several. Methods are called under `lock`."""
 
     def __init__(self, kind: int, url: str) -> None:
+        if not garbage.gc.is_alive():
+            # pyzmq starts this thread at the first large frame, where Ctrl-C could break it off.
+            garbage.gc.start()
         # A context of its own: closing waits for this socket's messages and no others, bulk and
         # control channels get their own I/O threads, and a forked child makes its own.
         self.context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()

@@ -37,8 +37,10 @@ from cupool.client_shim.cupy._padding import *  # noqa: F403
 from cupool.client_shim.cupy._products import *  # noqa: F403
 from cupool.client_shim.cupy._sorting import *  # noqa: F403
 from cupool.client_shim.cupy._statistics import *  # noqa: F403
+from cupool.client_shim.cupy.lib._polynomial import *  # noqa: F403
+from cupool.client_shim.cupy.lib._routines_poly import *  # noqa: F403
 from cupool.client_shim.cupy.lib._shape_base import *  # noqa: F403
-from cupool.client_shim.cupy import _util, cublas, exceptions, fft, lib, linalg, random  # isort: skip
+from cupool.client_shim.cupy import _util, cublas, exceptions, fft, lib, linalg, polynomial, random  # isort: skip
 
 __version__ = "14.2.0"
 """Of the CuPy that is mimicked."""
@@ -70,10 +72,8 @@ def get_array_module(*args: Any) -> Any:
     return numpy
 
 
-for _name in ("polynomial", "testing", "typing"):
+for _name in ("testing", "typing"):
     globals()[_name] = _unsupported.module(f"cupy.{_name}")
-for _name in ("polynomial.polynomial", "polynomial.polyutils"):
-    _unsupported.module(f"cupy.{_name}")
 _unsupported.fill(globals(), "cupy")
 _documentation.finish(globals(), "cupy")
 _documentation.finish(fft.__dict__, "cupy.fft")

@@ -7,9 +7,13 @@ OPERATIONS = (
     Operation("copyto", "function", "cupy.copyto", "numpy.copyto", "own", outputs=0),
     Operation("delete", "function", "cupy.delete", rule="own"),
     Operation("pad", "function", "cupy.pad", "numpy.pad", "own"),
+    Operation("poly", "function", "cupy.poly", rule="own"),
+    Operation("polymul", "function", "cupy.polymul"),
+    Operation("polyval", "function", "cupy.polyval", rule="own"),
     Operation("repeat", "function", "cupy.repeat", "numpy.repeat", "own"),
     Operation("resize", "function", "cupy.resize", "numpy.resize", "own"),
     Operation("roll", "function", "cupy.roll", "numpy.roll", "own"),
+    Operation("roots", "function", "cupy.roots"),
     Operation("tile", "function", "cupy.tile", "numpy.tile", "own"),
     Operation("unique", "function", "cupy.unique", "numpy.unique", outputs=-1),
 )

@@ -96,7 +96,12 @@ class Settings:
     pool: str = _setting(
         "CUPOOL_POOL", "", text, "address of the broker; empty: a pool of one's own"
     )
-    gpus: int = _setting("CUPOOL_GPUS", 1, whole(1, 1024), "how many GPUs the script sees")
+    gpus: int = _setting(
+        "CUPOOL_GPUS",
+        0,
+        whole(0, 1024),
+        "how many GPUs the script sees; 0: one of a pool, all mock GPUs of one's own",
+    )
     memory: int = _setting(
         "CUPOOL_MEMORY", 0, size, "memory on each GPU, in bytes; 0: the whole GPU, alone"
     )

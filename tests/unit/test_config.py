@@ -54,7 +54,7 @@ def test_switches() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("gpus", "0"),
+        ("gpus", "-1"),
         ("gpus", "x"),
         ("gpus", True),
         ("memory", "4 parsecs"),

@@ -192,10 +192,11 @@ class Conversions:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        raise OperationNotSupported(
-            "cupy.ndarray.__cuda_array_interface__ is not supported by cupool yet",
-            remedy="a pointer of a remote GPU means nothing to local libraries; use cupy.asnumpy",
-        )
+        """The array for other libraries' wrappers; the address in it is opaque."""
+        from cupool.client_shim.cupy import _util
+        from cupool.client_shim.cupy._core import foreign
+
+        return foreign.export(self, _util.CUDA_ARRAY_INTERFACE_EXPORT_VERSION)  # type: ignore[arg-type]
 
     def __dlpack__(self, **options: Any) -> Any:
         raise OperationNotSupported(
@@ -207,3 +208,16 @@ class Conversions:
         from cupool.client_shim.cupy._core import core
 
         return (2, core.session_of(self).ordinal)  # type: ignore[arg-type]  # 2 = kDLCUDA
+
+    def toDlpack(self) -> Any:
+        """Old name of `__dlpack__`."""
+        return self.__dlpack__()
+
+    @property
+    def cstruct(self) -> Any:
+        """What a kernel takes for the array: not supported, the server makes it itself."""
+        raise OperationNotSupported("cupy.ndarray.cstruct is not supported by cupool")
+
+    def mdspan(self, *, index_type: Any, allow_unsafe: bool = False) -> Any:
+        """Return a view for kernels as `cuda::std::mdspan`: not supported yet."""
+        raise OperationNotSupported("cupy.ndarray.mdspan is not supported by cupool yet")

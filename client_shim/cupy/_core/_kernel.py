@@ -15,6 +15,7 @@ from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._dtype import get_dtype
 from cupool.client_shim.cupy._core._loops import Loops, check_value, kind_of
+from cupool.client_shim.cupy._core.foreign import from_cupy_like
 from cupool.client_shim.cupy._functions import warn_complex
 from cupool.client_shim.handles import Handle
 from cupool.proto import values
@@ -340,10 +341,9 @@ def operand(value: Any) -> Any:
         return value
     if isinstance(value, np.generic) and value.dtype.kind in "biufcmMV":
         return value
-    if not isinstance(value, np.ndarray):
-        convert = getattr(value, "__cupy_get_ndarray__", None)
-        if convert is not None:
-            return convert()
+    found = from_cupy_like(value)
+    if found is not None:
+        return found
     raise TypeError(f"Unsupported type {type(value)}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,14 @@ def _limits(dtype: Any) -> tuple[Any, Any]:
         return dtype.type("-inf"), dtype.type("inf")
     info = np.iinfo(dtype)
     return int(info.min), int(info.max)
+
+
+def _old_scatter(old: str, new: str) -> None:
+    warnings.warn(
+        f"`ndarray.{old}` is deprecated. Please use `cupy.{new}.at` instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
 
 
 class Methods:
@@ -64,11 +73,32 @@ class Methods:
         return f.cupy().flatiter(self)
 
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
-        if len(shape) == 1 and np.ndim(shape[0]) > 0:
+        """Return the elements in another shape.
+
+        Args:
+            copy: None for a view where possible, True for a copy, False to refuse one.
+
+        Raises:
+            ValueError: another number of elements; a copy is needed and refused.
+        """
+        if isinstance(copy, str):
+            raise ValueError(
+                "strings are not allowed for 'copy' keyword. Use True/False/None instead."
+            )
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list, np.ndarray)):
             shape = tuple(shape[0])
-        elif len(shape) == 1:
-            shape = (shape[0],)
-        return f.views().reshape(self, shape, order, copy)
+        views = f.views()
+        if copy is False or (copy is not None and not copy):
+            char = f.core().order_char(order, allowed="CFA")
+            if char == "A":
+                char = "F" if self.flags.fnc else "C"  # type: ignore[attr-defined]
+            made = views.reshape_view(self, shape, char)
+            if made is None:
+                raise ValueError("Unable to avoid creating a copy while reshaping.")
+            return made
+        made = views.reshape(self, shape, order)
+        shares = made._owner is not None and copy
+        return views.copy(made) if shares else made
 
     def ravel(self, order: str = "C") -> Any:
         return f.views().ravel(self, order)
@@ -93,8 +123,13 @@ class Methods:
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         return f.views().diagonal(self, offset, axis1, axis2)
 
-    def view(self, dtype: Any = None, array_class: Any = None) -> Any:
-        return f.views().view(self, dtype, array_class)
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """Return the same memory with another dtype, or as another subclass.
+
+        Raises:
+            ValueError: the last axis does not fit the other element size; not a subclass.
+        """
+        return f.views().view(self, dtype, type)
 
     def reduced_view(self, dtype: Any = None) -> Any:
         return f.views().view(self, dtype)
@@ -153,12 +188,18 @@ class Methods:
         return f.cupy().nonzero(self)
 
     def scatter_add(self, slices: Any, value: Any) -> None:
+        """Old name of `cupy.add.at`."""
+        _old_scatter("scatter_add", "add")
         f.indexing().scatter_add(self, slices, value)
 
     def scatter_max(self, slices: Any, value: Any) -> None:
+        """Old name of `cupy.maximum.at`."""
+        _old_scatter("scatter_max", "maximum")
         f.indexing().scatter_max(self, slices, value)
 
     def scatter_min(self, slices: Any, value: Any) -> None:
+        """Old name of `cupy.minimum.at`."""
+        _old_scatter("scatter_min", "minimum")
         f.indexing().scatter_min(self, slices, value)
 
     # ---------------------------------------------------------------- reductions and scans
@@ -166,8 +207,8 @@ class Methods:
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         return f.reduce("sum", self, axis, dtype, out, keepdims)
 
-    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        return f.reduce("prod", self, axis, dtype, out, keepdims)
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = None) -> Any:
+        return f.reduce("prod", self, axis, dtype, out, bool(keepdims))
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         return f.reduce("mean", self, axis, dtype, out, keepdims)
@@ -237,10 +278,10 @@ class Methods:
     def dot(self, b: Any, out: Any = None) -> Any:
         return f.cupy().dot(self, b, out)
 
-    def sort(self, axis: int = -1, *, kind: Any = None) -> None:
+    def sort(self, axis: int = -1, kind: Any = None) -> None:
         f.sorting().sort_in_place(self, axis, kind)
 
-    def argsort(self, axis: int = -1, *, kind: Any = None) -> Any:
+    def argsort(self, axis: int = -1, kind: Any = None) -> Any:
         return f.cupy().argsort(self, axis, kind=kind)
 
     def partition(self, kth: Any, axis: int = -1) -> None:

@@ -102,6 +102,9 @@ class Operators:
     def __itruediv__(self, y: Any) -> Any:
         return ufuncs.true_divide(self, y, self)
 
+    __div__ = __truediv__
+    __idiv__ = __itruediv__
+
     def __floordiv__(self, y: Any) -> Any:
         return _binary(ufuncs.floor_divide, self, y)
 

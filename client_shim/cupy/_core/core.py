@@ -6,8 +6,10 @@ Views are made here by NumPy on the shadow, without a message; the device hears 
 
 from __future__ import annotations
 
-import math
+import operator
 import threading
+from math import prod
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -48,51 +50,45 @@ class ndarray(
     _handle: Handle | None
     _owner: ndarray | None
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         shape: Any,
         dtype: Any = float,
         memptr: Any = None,
         strides: Any = None,
-        order: str = "C",
-    ) -> None:
-        shape = (int(shape),) if np.ndim(shape) == 0 else tuple(int(n) for n in shape)
+        order: str | None = "C",
+    ) -> ndarray:
+        lengths = _lengths(shape)
         dtype = get_dtype(dtype)
+        char = order_char(order)
+        array: ndarray = _new(cls)
         if memptr is not None:
-            source: ndarray = memptr._view_as(shape, dtype, strides, order)
-            self._shadow, self._handle, self._owner = source._shadow, None, source._owner
-            return
-        layout: Any = order_char(order)
-        if strides is not None:
-            if not _is_dense(shape, dtype, strides):
-                self._lay_over_new_memory(shape, dtype, tuple(strides))
-                return
-            layout = tuple(strides)
-        self._shadow = _shadow.make(shape, dtype, layout)
-        self._owner = None
-        self._handle = _session.session().emit("empty", (), None, ((shape, dtype, layout),))[0]
+            source: ndarray = memptr._view_as(lengths, dtype, strides, char)
+            array._shadow, array._handle, array._owner = source._shadow, None, source._owner
+        elif strides is not None and not _is_dense(lengths, dtype, strides):
+            _check_strides(lengths, dtype, tuple(strides))
+            array._shadow = _shadow.at(lengths, dtype, 0, tuple(strides))
+            array._handle, array._owner = None, ndarray(lengths, dtype)
+        else:
+            layout = char if strides is None else tuple(strides)
+            array._shadow = _shadow.make(lengths, dtype, layout)
+            array._owner = None
+            outs = ((lengths, dtype, layout),)
+            array._handle = _session.session().emit("empty", (), None, outs)[0]
+        if cls is not ndarray:
+            array.__array_finalize__(None)
+        return array
 
-    def _lay_over_new_memory(self, shape: Any, dtype: Any, strides: Any) -> None:
-        """Use strides with gaps or overlaps within the bytes that a packed array would take."""
-        reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
-        if any(r < 0 for r in reach) and 0 not in shape:
-            raise ValueError("ndarray() with strides currently does not allow negative strides")
-        wanted = sum(reach) + dtype.itemsize if 0 not in shape else 0
-        packed = dtype.itemsize * math.prod(shape)
-        if wanted > packed:
-            raise ValueError(
-                f"ndarray() with strides must stay within a contiguous size of {packed} but got"
-                f" {wanted}."
-            )
-        memory = ndarray((packed,), np.uint8)
-        self._owner, self._handle = memory, None
-        self._shadow = _shadow.at(shape, dtype, 0, strides)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: `__new__` has; a subclass may take other arguments."""
 
     def __array_finalize__(self, obj: Any) -> None:
-        """Hook for subclasses: called on every array that is made from another."""
+        """Hook for subclasses: called on every array that is made from another, or with None."""
 
-    def __class_getitem__(cls, item: Any) -> type[ndarray]:
-        return cls
+    @classmethod
+    def __class_getitem__(cls, item: Any) -> GenericAlias:
+        shape, dtype = item
+        return GenericAlias(ndarray, (shape, dtype))
 
     # ---------------------------------------------------------------- attributes
 
@@ -180,6 +176,42 @@ def _is_dense(shape: tuple[int, ...], dtype: np.dtype[Any], strides: Any) -> boo
             return False
         step *= length
     return 0 not in shape
+
+
+_MAX_DIMENSIONS = 64
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    """Return a shape as a tuple of ints.
+
+    Raises:
+        TypeError: not ints.
+        ValueError: negative lengths, or too many of them.
+    """
+    items = tuple(shape) if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
+    lengths = tuple(operator.index(n) for n in items)
+    if len(lengths) > _MAX_DIMENSIONS:
+        raise ValueError(
+            f"maximum supported dimension for an ndarray is {_MAX_DIMENSIONS}, found {len(lengths)}"
+        )
+    if any(n < 0 for n in lengths):
+        raise ValueError("Negative dimensions are not allowed")
+    return lengths
+
+
+def _check_strides(
+    shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...]
+) -> None:
+    """Check strides for new memory: they stay within what a contiguous array takes."""
+    if any(s < 0 and n > 1 for s, n in zip(strides, shape, strict=True)):
+        raise ValueError("ndarray() with strides currently does not allow negative strides")
+    size_bytes = dtype.itemsize * prod(shape)
+    reach = dtype.itemsize + sum((n - 1) * s for s, n in zip(strides, shape, strict=True) if n)
+    if size_bytes and reach > size_bytes:
+        raise ValueError(
+            f"ndarray() with strides must stay withing a contiguous size of {size_bytes} but got"
+            f" {reach}."
+        )
 
 
 def order_char(order: str | None, *, allowed: str = "CF") -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from cupool.client_shim.cupy._core import _operators, calls, core, views
 from cupool.client_shim.cupy._core._kernel import broadcast_shapes
+from cupool.client_shim.cupy._core.foreign import from_cupy_like
 from cupool.client_shim.cupy._functions import warn_complex
 
 ndarray = core.ndarray
@@ -29,14 +30,6 @@ def host_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     if host.shape != ():
         raise ValueError("non-scalar numpy.ndarray cannot be used for fill")
     return host[()]
-
-
-def from_cupy_like(value: Any) -> ndarray | None:
-    """Return a device array, or what an object that stands for one gives; else None."""
-    if isinstance(value, ndarray):
-        return value
-    convert = getattr(value, "__cupy_get_ndarray__", None)
-    return None if convert is None else convert()
 
 
 def fill(target: ndarray, value: Any) -> None:
@@ -111,9 +104,8 @@ def _index_array(item: Any) -> Any:
     Raises:
         IndexError: not integers and not booleans.
     """
-    if isinstance(item, ndarray):
-        index = item
-    else:
+    index = from_cupy_like(item)
+    if index is None:
         host = np.asarray(item)
         if host.size == 0 and not isinstance(item, np.ndarray):
             host = host.astype(np.intp)
@@ -319,6 +311,8 @@ def take(a: ndarray, indices: Any, axis: Any = None, out: Any = None) -> ndarray
     shape = flat.shape[:axis] + index_shape + flat.shape[axis + 1 :]
     if flat.size == 0 and 0 not in shape:
         raise IndexError("cannot do a non-empty take from an empty axes.")
+    if out is not None and out.dtype != a.dtype:
+        raise TypeError("Output dtype mismatch")
     result = calls.call_one("take", (flat, index, axis), None, shape, a.dtype)
     return calls.with_out(result, out)
 

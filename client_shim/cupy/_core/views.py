@@ -15,6 +15,8 @@ from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._dtype import get_dtype
 
+from cupool.client_shim.cupy._core.foreign import from_cupy_like
+
 ndarray = core.ndarray
 MAX_DIMENSIONS = 64
 
@@ -27,10 +29,9 @@ def require(a: Any) -> ndarray:
     """
     if isinstance(a, ndarray):
         return a
-    convert = getattr(a, "__cupy_get_ndarray__", None)
-    if convert is not None:
-        made: ndarray = convert()
-        return made
+    found = from_cupy_like(a)
+    if found is not None:
+        return found
     raise TypeError(f"Argument 'a' has incorrect type (expected cupy.ndarray, got {type(a)})")
 
 
@@ -204,7 +205,11 @@ def field(a: ndarray, key: Any) -> ndarray:
 def view(a: ndarray, dtype: Any = None, cls: type[ndarray] | None = None) -> ndarray:
     """Return a view with another dtype or class."""
     if isinstance(dtype, type) and issubclass(dtype, ndarray):
+        if cls is not None:
+            raise ValueError("Cannot specify output type twice.")
         dtype, cls = None, dtype
+    if cls is not None and not (isinstance(cls, type) and issubclass(cls, ndarray)):
+        raise ValueError("Type must be a sub-type of ndarray type")
     shadow = a._shadow if dtype is None else a._shadow.view(get_dtype(dtype))
     return core.view_of(a, shadow, cls)
 

@@ -49,6 +49,9 @@ def run(
     if not isinstance(function, np.ufunc):
         return _plain(function, args, where, given, dtype, outs)
     if function in _COMPARISONS and getattr(args[0], "dtype", _NUMBER).kind == "V":
+        if args[0].dtype.names is None:
+            args = [_as_numbers(a) for a in args]
+            return _plain(_COMPARISONS[function], args, where, given, dtype, outs).all(axis=-1)
         return _plain(_COMPARISONS[function], args, where, given, dtype, outs)
     if function in COMPARISONS:
         args = firm(args)
@@ -62,6 +65,12 @@ def run(
     made = [np.empty(out.shape, out.dtype) for out in outs if out is not None]
     target: Any = made[0] if len(made) == 1 else tuple(made)
     return function(*args, out=target, where=where, casting="unsafe", **_dtype(dtype))
+
+
+def _as_numbers(array: NpArray) -> NpArray:
+    """Return raw elements as bytes along a last axis."""
+    packed = np.ascontiguousarray(array).reshape(array.shape)
+    return packed.reshape((*array.shape, 1)).view(np.uint8)
 
 
 def _dtype(dtype: Any) -> dict[str, Any]:

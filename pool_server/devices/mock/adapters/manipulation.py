@@ -17,6 +17,52 @@ def pad(array: NpArray, widths: Any, mode: str, **options: Any) -> NpArray:
     return np.pad(array, widths, mode, **options) if array.ndim else array.copy()  # type: ignore[call-overload,no-any-return]
 
 
+@adapter("poly", casts=True)
+def poly(zeros: NpArray) -> Any:
+    """Multiply out, in wide precision, as complex where the roots are."""
+    made = np.ones(1, np.complex128 if zeros.dtype.kind == "c" else np.float64)
+    for zero in zeros:
+        made = np.convolve(made, np.array([1, -zero]))
+    return made
+
+
+@adapter("polymul")
+def polymul(first: NpArray, second: NpArray) -> NpArray:
+    factors = [np.trim_zeros(a, "f") for a in (first, second)]
+    factors = [a if a.size else np.zeros(1, a.dtype) for a in factors]
+    return np.convolve(*factors)
+
+
+@adapter("polyval", casts=True)
+def polyval(coefficients: NpArray, x: NpArray) -> Any:
+    dtype = np.result_type(coefficients, x)
+    if dtype == np.bool_:
+        return coefficients.any() * x + coefficients[-1]
+    made = np.zeros(x.shape, dtype)
+    for coefficient in coefficients.astype(dtype):
+        made = made * x.astype(dtype) + coefficient
+    return made
+
+
+@adapter("roots")
+def roots(coefficients: NpArray) -> Any:
+    """Find the roots where the companion matrix is symmetric, which is all that CuPy can do."""
+    series = np.trim_zeros(coefficients, "f")[::-1]
+    if series.size < 2:
+        return np.zeros(0)
+    series = series.astype(np.result_type(series, np.float16 if series.dtype.kind in "fc" else float))
+    if series.size == 2:
+        found = np.asarray([-series[0] / series[1]])
+        return found.real.astype(np.float64) if series[0] == 0 else found
+    matrix = np.eye(series.size - 1, k=-1, dtype=series.dtype)
+    matrix[:, -1] -= series[:-1] / series[-1]
+    if not np.array_equal(matrix, matrix.conj().T):
+        raise NotImplementedError(
+            "Only complex Hermitian and real symmetric 2d arrays are supported currently"
+        )
+    return np.linalg.eigvalsh(matrix).astype(series.dtype)
+
+
 @adapter("delete")
 def delete(array: NpArray, indices: Any, axis: int) -> NpArray:
     """Remove by index; integers out of range wrap around."""

@@ -1,0 +1,94 @@
+"""Objects that stand for a device array: `__cuda_array_interface__`, `__cupy_get_ndarray__`.
+
+An address means nothing on this machine, so the interface leads from our arrays to our arrays
+only: another library's wrapper of a `cupy.ndarray` is found again by the address it shows.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from cupool.client_shim import shadow as _shadow
+from cupool.client_shim.cupy._core import core
+from cupool.client_shim.cupy.cuda import memory, stream
+
+_DEFAULT_STREAM = 1
+VERSION = int(os.environ.get("CUPY_CUDA_ARRAY_INTERFACE_EXPORT_VERSION", "3"))
+
+
+def export(a: core.ndarray, version: int) -> dict[str, Any]:
+    """Return `a.__cuda_array_interface__`, of protocol version 2 or 3.
+
+    Raises:
+        ValueError: another version.
+    """
+    if version not in (2, 3):
+        raise ValueError(
+            "CUPY_CUDA_ARRAY_INTERFACE_EXPORT_VERSION can only be set to 3 (default) or 2"
+        )
+    shown: dict[str, Any] = {
+        "shape": a.shape,
+        "typestr": a.dtype.str,
+        "descr": a.dtype.descr,
+        "version": version,
+        "strides": None if a.flags.c_contiguous else a.strides,
+        "data": (memory.pointer_to(a).ptr if a.size else 0, False),
+    }
+    if version == 3:
+        shown["stream"] = int(stream.get_current_stream().ptr) or _DEFAULT_STREAM
+    return shown
+
+
+def _dtype(interface: dict[str, Any]) -> np.dtype[Any]:
+    dtype = np.dtype(interface["typestr"])
+    if dtype.kind == "V" and interface.get("descr"):
+        described = np.dtype(interface["descr"])
+        if described.itemsize == dtype.itemsize:
+            dtype = described
+    if dtype.byteorder == ">":
+        raise ValueError("CuPy does not support the big-endian byte-order")
+    return dtype
+
+
+def from_interface(interface: dict[str, Any]) -> core.ndarray:
+    """Return a view of the array whose address an interface shows.
+
+    Raises:
+        ValueError: a mask, big-endian data, or an address of no array of this session.
+    """
+    dtype = _dtype(interface)
+    if interface.get("mask") is not None:
+        raise ValueError("CuPy currently does not support masked arrays.")
+    shape = tuple(interface["shape"])
+    if 0 in shape:
+        return core.ndarray(shape, dtype)
+    found = memory.owner_at(int(interface["data"][0]))
+    if found is None:
+        raise ValueError(
+            "this object's memory is not of the pool's GPU: only arrays of this session can be"
+            " taken over by their address; copy by way of the host, cupy.array(numpy_array)"
+        )
+    owner, offset = found
+    strides = interface.get("strides")
+    if strides is None:
+        strides = _shadow.make(shape, dtype).strides
+    return core.view_of(owner, _shadow.at(shape, dtype, offset, tuple(strides)), core.ndarray)
+
+
+def from_cupy_like(value: Any) -> core.ndarray | None:
+    """Return a device array as it is, or what an object gives that stands for one; else None.
+
+    Raises:
+        ValueError: it stands for memory that is not ours.
+    """
+    if isinstance(value, core.ndarray):
+        return value
+    interface = getattr(value, "__cuda_array_interface__", None)
+    if interface is not None:
+        return from_interface(interface)
+    convert = getattr(value, "__cupy_get_ndarray__", None)
+    made: core.ndarray | None = None if convert is None else convert()
+    return made
