@@ -29,6 +29,7 @@ SEND_TIMEOUT_S = 60.0
 PROGRESS_TIMEOUT_S = 60.0
 """A transfer that moves no byte for this long is given up."""
 _FREE = "free"
+_NONE_QUEUED = 1 << 62
 _FOLLOW_S = 0.05
 
 Loss = Callable[[str], BaseException]
@@ -108,7 +109,7 @@ class Pipeline:
         self._outgoing: dict[int, Outgoing] = {}
         self._credited: dict[int, int] = {}
         self._incoming: dict[int, Request] = {}
-        self._last_flush_ns = 0
+        self._oldest_ns = _NONE_QUEUED  # when the first of the queued records came
         self._payload_bytes = 0
 
     # ---------------------------------------------------------------- sending
@@ -117,8 +118,12 @@ class Pipeline:
         """Queue a record; flush if the queue is long or old."""
         pending = self.pending
         pending.append(record)
-        if len(pending) >= FLUSH_RECORDS or perf_counter_ns() - self._last_flush_ns > FLUSH_AGE_NS:
+        oldest_ns = self._oldest_ns
+        now_ns = perf_counter_ns()
+        if len(pending) >= FLUSH_RECORDS or now_ns - oldest_ns > FLUSH_AGE_NS:
             self.flush()
+        elif oldest_ns == _NONE_QUEUED:
+            self._oldest_ns = now_ns
 
     def attach(self, record: tuple[Any, ...], frames: list[m.Frame], size_bytes: int) -> None:
         """Queue a record with payload frames, which the caller must not change any more."""
@@ -147,7 +152,7 @@ class Pipeline:
                     self._send(staged.frames)
                     self._sequence = staged.sequence
                 self._staged = None
-            self._last_flush_ns = perf_counter_ns()
+            self._oldest_ns = _NONE_QUEUED
 
     def _stage(self) -> Staged:
         batch = self.pending[: m.MAX_RECORDS // 2]

@@ -25,6 +25,7 @@ class Sleeper:
         for descriptor in (self._wake, *descriptors):
             self._poll.register(descriptor, select.POLLIN)
         self.asleep = False
+        self.thread = 0  # whose sleep was announced last
 
     def sleep(self, timeout_s: float | None) -> None:
         """Wait; `asleep` was set under the lock before."""

@@ -378,6 +378,7 @@ class SharedSocket:
         anywhere, and a lock that is released and taken again by hand would not survive it.
         """
         sleeper.asleep = True
+        sleeper.thread = threading.get_ident()
         self.asleep.add(sleeper)
 
     def doze(self, sleeper: Sleeper, timeout_s: float | None) -> None:
@@ -415,13 +416,17 @@ class SharedSocket:
 
     def _until_awake(self, *sleepers: Sleeper) -> None:
         # A descriptor must not be closed, and its number given away, under a sleeping thread.
+        this = threading.get_ident()
         for _ in range(1000):
             with self.lock:
                 for sleeper in sleepers:
+                    if sleeper.thread == this:
+                        sleeper.asleep = False  # Ctrl-C came between its arming and its sleep
                     sleeper.wake()
             if not any(sleeper.asleep for sleeper in sleepers):
-                return
+                break
             time.sleep(0.001)
+        self.asleep.difference_update(sleepers)
 
     def destroy(self, linger_s: float) -> None:
         """Close the socket; wait up to `linger_s` for what was sent. Not under the lock."""

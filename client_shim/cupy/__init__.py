@@ -11,6 +11,7 @@ import sys as _sys
 from typing import Any
 
 from cupool.client_shim.cupy import _unsupported, cuda
+from cupool.client_shim.cupy._binary import *  # noqa: F403
 from cupool.client_shim.cupy._core import (  # order matters: the array class comes first
     _documentation,
     _reduction,
@@ -24,7 +25,6 @@ from cupool.client_shim.cupy._core import (  # order matters: the array class co
 )
 from cupool.client_shim.cupy._core._kernel import ufunc
 from cupool.client_shim.cupy._core.core import ndarray
-from cupool.client_shim.cupy._binary import *  # noqa: F403
 from cupool.client_shim.cupy._creation import *  # noqa: F403
 from cupool.client_shim.cupy._functional import *  # noqa: F403
 from cupool.client_shim.cupy._indexing import *  # noqa: F403
@@ -40,6 +40,7 @@ from cupool.client_shim.cupy._statistics import *  # noqa: F403
 from cupool.client_shim.cupy.lib._polynomial import *  # noqa: F403
 from cupool.client_shim.cupy.lib._routines_poly import *  # noqa: F403
 from cupool.client_shim.cupy.lib._shape_base import *  # noqa: F403
+
 from cupool.client_shim.cupy import _util, cublas, exceptions, fft, lib, linalg, polynomial, random  # isort: skip
 
 __version__ = "14.2.0"

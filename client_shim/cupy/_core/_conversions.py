@@ -1,4 +1,4 @@
-"""Where data leaves or enters the device through an array: `get`, `set`, `item`, printing, pickling.
+"""Where data leaves or enters the device: `get`, `set`, `item`, printing, pickling.
 
 Everything here that returns a value waits for the device.
 """
@@ -86,9 +86,7 @@ class Conversions:
         if self.dtype != arr.dtype:
             raise TypeError(f"{arr.dtype} array cannot be set to {self.dtype} array")
         if self.shape != arr.shape:
-            raise ValueError(
-                f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}"
-            )
+            raise ValueError(f"Shape mismatch. Old shape: {self.shape}, new shape: {arr.shape}")
         if not (arr.flags.c_contiguous or arr.flags.f_contiguous):
             arr = np.ascontiguousarray(arr)
         handle = core.handle_of(self)  # type: ignore[arg-type]

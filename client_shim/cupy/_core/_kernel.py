@@ -122,10 +122,14 @@ class ufunc:
                             key = a._shadow.dtype.char + b._shadow.dtype.char
                             return self._fast(a, key, b, args)
                     elif type(b) is float or type(b) is complex:
-                        if a._shadow.dtype.kind in "fc":
-                            return self._fast(a, (a._shadow.dtype.char, type(b)), b, args)
+                        return self._fast(a, (a._shadow.dtype.char, type(b)), b, args)
                     elif type(b) is int and 0 <= b <= 127:
                         return self._fast(a, (a._shadow.dtype.char, int), b, args)
+            elif self.nin == 2 and self.nout == 1 and type(args[1]) is _ndarray:
+                kind = type(a)
+                if kind is float or kind is complex or (kind is int and 0 <= a <= 127):
+                    b = args[1]
+                    return self._fast(b, (kind, b._shadow.dtype.char), a, args)
         return self._general(args, kwargs)
 
     def _fast(self, a: Any, key: Any, b: Any, args: tuple[Any, ...]) -> Any:
@@ -136,6 +140,7 @@ class ufunc:
         dtype, wire, itemsize = cached
         handle_a = a._handle or core.handle_of(a)
         session = handle_a.session
+        refs: tuple[Any, ...]
         if b is None:
             refs = (handle_a.ref,)
         elif type(b) is _ndarray:
@@ -144,7 +149,7 @@ class ufunc:
                 return self._general(args, {})
             refs = (handle_a.ref, handle_b.ref)
         else:
-            wired = b if type(b) is not complex else (values.COMPLEX, b.real, b.imag)
+            wired: Any = b if type(b) is not complex else (values.COMPLEX, b.real, b.imag)
             refs = (handle_a.ref, wired)
         if session.ordinal != _current.device or not session.open:
             return self._general(args, {})
@@ -177,10 +182,10 @@ class ufunc:
         for out, made in zip(outs, out_dtypes, strict=True):
             if out is not None:
                 check_out(out, shape, made, casting)
-        if key is not None and not given:
-            self._cache[key] = (out_dtypes[0], values.dtype_to_wire(out_dtypes[0]),
-                                out_dtypes[0].itemsize)
         structured = any(x.dtype.kind == "V" for x in arrays)
+        if key is not None and not given and not structured:
+            made = out_dtypes[0]
+            self._cache[key] = (made, values.dtype_to_wire(made), made.itemsize)
         options = self._options(where, dtype, casting, structured)
         if given:
             return self._into(inputs, outs, options, shape, out_dtypes)
@@ -213,9 +218,7 @@ class ufunc:
             outs = list(out) if isinstance(out, tuple) else [out]
             if len(outs) != self.nout:
                 if isinstance(out, tuple):
-                    raise ValueError(
-                        "The 'out' tuple must have exactly one entry per ufunc output"
-                    )
+                    raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
                 raise ValueError("'out' must be a tuple of arrays")
         outs += [None] * (self.nout - len(outs))
         for value in outs:
@@ -233,9 +236,7 @@ class ufunc:
                 where = bool(where)
         return inputs, outs, where, None if dtype is None else get_dtype(dtype), casting
 
-    def _options(
-        self, where: Any, dtype: Any, casting: str, structured: bool
-    ) -> dict[str, Any]:
+    def _options(self, where: Any, dtype: Any, casting: str, structured: bool) -> dict[str, Any]:
         options: dict[str, Any] = {}
         if where is not None and where is not True:
             options["_where"] = where
@@ -251,9 +252,7 @@ class ufunc:
         self, inputs: list[Any], outs: list[Any], options: dict[str, Any], shape: Any, dtypes: Any
     ) -> Any:
         """Write into given outputs; those of several that were not given are made first."""
-        outs = [
-            _ndarray(shape, d) if o is None else o for o, d in zip(outs, dtypes, strict=True)
-        ]
+        outs = [_ndarray(shape, d) if o is None else o for o, d in zip(outs, dtypes, strict=True)]
         options["out"] = outs[0] if self.nout == 1 else tuple(outs)
         calls.call_into(self._op, inputs, options)
         return outs[0] if self.nout == 1 else tuple(outs)
@@ -351,7 +350,7 @@ def check_out(out: Any, shape: Any, made: np.dtype[Any], casting: str) -> None:
     """Check an output that was given: its shape, and that the result casts to it."""
     if out.shape != shape:
         raise ValueError("Out shape is mismatched")
-    if not np.can_cast(made, out.dtype, casting):
+    if not np.can_cast(made, out.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"Cannot cast output operand from {made!r} to {out.dtype!r} according to the rule "
             f"'{casting}'"

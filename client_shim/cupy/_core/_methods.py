@@ -138,7 +138,12 @@ class Methods:
         return f.views().copy(self, f.core().order_char(order, allowed="CFAK"))
 
     def astype(
-        self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: Any = None,
+        subok: Any = None,
+        copy: bool = True,
     ) -> Any:
         """Return the array converted; itself if nothing changes and `copy` is false."""
         if casting is not None:
@@ -204,22 +209,38 @@ class Methods:
 
     # ---------------------------------------------------------------- reductions and scans
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def sum(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
         return f.reduce("sum", self, axis, dtype, out, keepdims)
 
-    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = None) -> Any:
+    def prod(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = None
+    ) -> Any:
         return f.reduce("prod", self, axis, dtype, out, bool(keepdims))
 
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
         return f.reduce("mean", self, axis, dtype, out, keepdims)
 
     def var(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: int = 0,
+        keepdims: bool = False,
     ) -> Any:
         return f.reduce("var", self, axis, dtype, out, keepdims, ddof=ddof)
 
     def std(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, ddof: int = 0, keepdims: bool = False
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: int = 0,
+        keepdims: bool = False,
     ) -> Any:
         return f.reduce("std", self, axis, dtype, out, keepdims, ddof=ddof)
 
@@ -240,10 +261,14 @@ class Methods:
     def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         return f.reduce("any", self, axis, None, out, keepdims)
 
-    def argmax(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    def argmax(
+        self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False
+    ) -> Any:
         return f.cupy().argmax(self, axis, dtype, out, keepdims)
 
-    def argmin(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    def argmin(
+        self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False
+    ) -> Any:
         return f.cupy().argmin(self, axis, dtype, out, keepdims)
 
     def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:

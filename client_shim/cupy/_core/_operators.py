@@ -142,7 +142,7 @@ class Operators:
     def __rpow__(self, y: Any, modulo: Any = None) -> Any:
         return ufuncs.power(y, self)
 
-    def __ipow__(self, y: Any) -> Any:
+    def __ipow__(self, y: Any, modulo: Any = None) -> Any:
         return ufuncs.power(self, y, self)
 
     def __lshift__(self, y: Any) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cupool.client_shim.cupy._functions import warn_complex
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._dtype import accumulator, get_dtype, real_of, to_inexact
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axes, normalize_axis
 from cupool.client_shim.cupy._core.views import require
+from cupool.client_shim.cupy._functions import warn_complex
 
 ndarray = core.ndarray
 DType = np.dtype[Any]

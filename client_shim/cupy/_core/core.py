@@ -95,7 +95,7 @@ class ndarray(
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes; assigning reshapes in place and never copies."""
-        return self._shadow.shape
+        return self._shadow.shape  # type: ignore[no-any-return]
 
     @shape.setter
     def shape(self, shape: Any) -> None:
@@ -116,7 +116,7 @@ class ndarray(
     @property
     def dtype(self) -> np.dtype[Any]:
         """Element type, NumPy's own dtype object."""
-        return self._shadow.dtype
+        return self._shadow.dtype  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
@@ -199,9 +199,7 @@ def _lengths(shape: Any) -> tuple[int, ...]:
     return lengths
 
 
-def _check_strides(
-    shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...]
-) -> None:
+def _check_strides(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...]) -> None:
     """Check strides for new memory: they stay within what a contiguous array takes."""
     if any(s < 0 and n > 1 for s, n in zip(strides, shape, strict=True)):
         raise ValueError("ndarray() with strides currently does not allow negative strides")
@@ -287,5 +285,3 @@ def _tell(array: ndarray) -> Handle:
 def session_of(array: ndarray) -> _session.DeviceSession:
     """Return the session whose device the array lies on."""
     return handle_of(array if array._owner is None else array._owner).session
-
-

@@ -43,7 +43,7 @@ def export(a: core.ndarray, version: int) -> dict[str, Any]:
 
 
 def _dtype(interface: dict[str, Any]) -> np.dtype[Any]:
-    dtype = np.dtype(interface["typestr"])
+    dtype: np.dtype[Any] = np.dtype(interface["typestr"])
     if dtype.kind == "V" and interface.get("descr"):
         described = np.dtype(interface["descr"])
         if described.itemsize == dtype.itemsize:

@@ -14,7 +14,6 @@ import numpy as np
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._dtype import get_dtype
-
 from cupool.client_shim.cupy._core.foreign import from_cupy_like
 
 ndarray = core.ndarray
@@ -68,18 +67,14 @@ def reshape_view(a: ndarray, shape: Any, order: str = "C") -> ndarray | None:
         return None
 
 
-def reshape(
-    a: ndarray, shape: Any, order: str | None = "C", copied: Any = None
-) -> ndarray:
+def reshape(a: ndarray, shape: Any, order: str | None = "C", copied: Any = None) -> ndarray:
     """Return `a` in another shape: a view where possible, else a copy.
 
     Args:
         copied: True copies in any case, False raises ValueError where a copy is needed.
     """
     if isinstance(copied, str):
-        raise ValueError(
-            "strings are not allowed for 'copy' keyword. Use True/False/None instead."
-        )
+        raise ValueError("strings are not allowed for 'copy' keyword. Use True/False/None instead.")
     char = core.order_char(order, allowed="CFAK")
     if char == "K":
         raise ValueError("order 'K' is not permitted for reshaping")
@@ -168,9 +163,7 @@ def diagonal(a: ndarray, offset: int = 0, axis1: int = 0, axis2: int = 1) -> nda
     """Return the diagonal as a writable view."""
     shadow = a._shadow
     view = np.diagonal(shadow, offset, axis1, axis2)
-    return core.view_of(
-        a, _shadow.at(view.shape, view.dtype, _start(view), view.strides)
-    )
+    return core.view_of(a, _shadow.at(view.shape, view.dtype, _start(view), view.strides))
 
 
 def _start(view: _shadow.Shadow) -> int:
@@ -191,7 +184,7 @@ def as_strided(a: ndarray, shape: Sequence[int], strides: Sequence[int]) -> ndar
 
 
 def basic_index(a: ndarray, key: tuple[Any, ...]) -> ndarray:
-    """Return `a[key]` for ints, slices, None and Ellipsis; a 0-d view where NumPy gives a scalar."""
+    """Return `a[key]` for ints, slices, None, Ellipsis; a 0-d view where NumPy gives a scalar."""
     if Ellipsis not in key:
         key = (*key, Ellipsis)
     return core.view_of(a, a._shadow[key])

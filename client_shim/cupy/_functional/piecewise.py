@@ -28,8 +28,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any) -> ndarray:
     if isinstance(x, np.generic):
         return piecewise(array(x), condlist, funclist)
     x = views.require(x)
-    if np.isscalar(condlist) or isinstance(condlist, ndarray):
-        condlist = [condlist] if np.isscalar(condlist) or condlist.ndim == x.ndim else condlist
+    if np.isscalar(condlist) or (isinstance(condlist, ndarray) and condlist.ndim == x.ndim):
+        condlist = [condlist]
     conditions, values = list(condlist), list(funclist)
     count = len(conditions)
     if len(values) not in (count, count + 1):

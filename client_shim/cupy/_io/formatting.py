@@ -38,9 +38,9 @@ def array2string(a: Any, *args: Any, **kwargs: Any) -> str:
 
 def format_float_positional(x: Any, *args: Any, **kwargs: Any) -> str:
     """Return a floating-point scalar in positional notation."""
-    return np.format_float_positional(asnumpy(x), *args, **kwargs)  # type: ignore[no-any-return]
+    return np.format_float_positional(asnumpy(x), *args, **kwargs)
 
 
 def format_float_scientific(x: Any, *args: Any, **kwargs: Any) -> str:
     """Return a floating-point scalar in scientific notation."""
-    return np.format_float_scientific(asnumpy(x), *args, **kwargs)  # type: ignore[no-any-return]
+    return np.format_float_scientific(asnumpy(x), *args, **kwargs)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core, views
 from cupool.client_shim.cupy._core._kernel import broadcast_shapes
 from cupool.client_shim.cupy._creation.from_data import array, asarray
@@ -77,7 +78,7 @@ def nan_to_num(
     if broadcast_shapes([x.shape, *shapes]) != x.shape:
         raise ValueError("Out shape is mismatched")
     if copy:
-        order = core._shadow.keep_order_strides(x._shadow)
+        order = _shadow.keep_order_strides(x._shadow)
         return calls.call_one("nan_to_num", (x, True, *values), None, x.shape, x.dtype, order)
     calls.call_into("nan_to_num", (x, False, *values))
     return x  # type: ignore[no-any-return]

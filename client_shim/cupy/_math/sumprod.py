@@ -120,7 +120,13 @@ def _cumulative(
 
 
 def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    x: Any,
+    /,
+    *,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
 ) -> ndarray:
     """Return the running sum along an axis (array API name).
 
@@ -135,7 +141,13 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    x: Any,
+    /,
+    *,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
 ) -> ndarray:
     """Return the running product along an axis; see `cumulative_sum`, the first is a one."""
     return _cumulative(x, cumprod, 1, axis, dtype, out, include_initial)

@@ -147,7 +147,7 @@ def sctype2char(sctype: Any) -> str:
     found = obj2sctype(sctype)
     if found is None:
         raise ValueError("unrecognized type")
-    return np.dtype(found).char
+    return str(np.dtype(found).char)
 
 
 def issctype(rep: Any) -> bool:

@@ -34,9 +34,7 @@ def who(vardict: Mapping[str, Any] | None = None) -> None:
         name_width, shape_width, bytes_width = (
             max(10, *(len(row[i]) for row in rows)) for i in range(3)
         )
-        head = (
-            f"Name {name_width * ' '} Shape {shape_width * ' '} Bytes {bytes_width * ' '} Type"
-        )
+        head = f"Name {name_width * ' '} Shape {shape_width * ' '} Bytes {bytes_width * ' '} Type"
         print(f"{head}\n{'=' * (len(head) + 5)}\n")
         for label, shape, size, kind in rows:
             gaps = (

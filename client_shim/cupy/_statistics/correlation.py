@@ -15,7 +15,13 @@ ndarray = core.ndarray
 
 
 def corrcoef(
-    a: Any, y: Any = None, rowvar: bool = True, bias: Any = None, ddof: Any = None, *, dtype: Any = None
+    a: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: Any = None,
+    ddof: Any = None,
+    *,
+    dtype: Any = None,
 ) -> ndarray:
     """Return the matrix of correlation coefficients of the variables in `a` (and `y`).
 
@@ -46,9 +52,7 @@ def _layout(a: Any, y: Any, rowvar: bool, dtype: Any) -> tuple[tuple[int, ...], 
             raise ValueError("y must be <= 2-d")
         made = np.promote_types(made, y.dtype)
         if variables and _observations(a, rowvar) != _observations(y, rowvar or y.shape[0] == 1):
-            raise ValueError(
-                "All arrays must have same shape except the axis to concatenate"
-            )
+            raise ValueError("All arrays must have same shape except the axis to concatenate")
         if variables:
             variables += _variables(y, rowvar or y.ndim < 2 or y.shape[0] == 1)
     if not variables:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core, views
 from cupool.client_shim.cupy._creation.from_data import asarray
 
@@ -93,7 +94,7 @@ def histogram(
     given: ndarray | None = None
     if isinstance(bins, ndarray) or np.ndim(bins) == 1:
         given = bins = _edges(bins)
-        edges_spec = (given.shape, given.dtype, core._shadow.order_of(given._shadow))
+        edges_spec = (given.shape, given.dtype, _shadow.order_of(given._shadow))
         range = None
     elif np.ndim(bins) == 0:
         bins = _bin_count(bins)
@@ -143,7 +144,7 @@ def histogramdd(
         weights = asarray(weights)
     try:
         if len(bins) != axes:
-            raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+            raise ValueError("The dimension of bins must equal that of the sample x.")
         bins = list(bins)
     except TypeError:
         bins = axes * [bins]

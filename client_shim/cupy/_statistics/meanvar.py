@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim.cupy._core import _reduction, calls, core, views
-from cupool.client_shim.cupy._core.routines_indexing import normalize_axis
+from cupool.client_shim.cupy._core.routines_indexing import normalize_axes, normalize_axis
 from cupool.client_shim.cupy._creation.from_data import asarray
 
 __all__ = [
@@ -72,7 +72,7 @@ def average(
             raise TypeError("1D weights expected when shapes of a and weights differ.")
         if weights.shape[0] != a.shape[normalize_axis(axis, a.ndim)]:
             raise ValueError("Length of weights not compatible with specified axis.")
-    axes = _reduction.normalize_axes(axis, a.ndim)
+    axes = normalize_axes(axis, a.ndim)
     shape = _reduction.reduced_shape(a.shape, axes, bool(keepdims))
     kwargs: dict[str, Any] = {"axis": axis, "weights": weights, "returned": True}
     if keepdims:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim.cupy._core import _reduction, calls, core, views
+from cupool.client_shim.cupy._core.routines_indexing import normalize_axes
 from cupool.client_shim.cupy._creation.from_data import array
 
 __all__ = [
@@ -138,7 +139,7 @@ def _quantile(
     if len(lengths) > 1:
         raise ValueError(f"Expected q to have a dimension of 1.\nActual: {len(lengths)} != 1")
     _check_method(method)
-    axes = _reduction.normalize_axes(axis, a.ndim)
+    axes = normalize_axes(axis, a.ndim)
     rest = _reduction.reduced_shape(a.shape, axes, bool(keepdims))
     shape = rest if keepdims and lengths == (1,) else (*lengths, *rest)
     dtype = a.dtype if method in _TAKES_ELEMENTS else np.result_type(a.dtype, kind)

@@ -50,7 +50,9 @@ def roots(coefficients: NpArray) -> Any:
     series = np.trim_zeros(coefficients, "f")[::-1]
     if series.size < 2:
         return np.zeros(0)
-    series = series.astype(np.result_type(series, np.float16 if series.dtype.kind in "fc" else float))
+    series = series.astype(
+        np.result_type(series, np.float16 if series.dtype.kind in "fc" else float)
+    )
     if series.size == 2:
         found = np.asarray([-series[0] / series[1]])
         return found.real.astype(np.float64) if series[0] == 0 else found

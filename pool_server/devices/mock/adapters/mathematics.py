@@ -22,7 +22,9 @@ def gradient(f: NpArray, *distances: Any, axis: Any = None, edge_order: int = 1)
 
 
 @adapter("interp", casts=True)
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
     if isinstance(left, np.ndarray):
         left = left[()]
     if isinstance(right, np.ndarray):
