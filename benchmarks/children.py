@@ -51,8 +51,12 @@ def _die_with_parent() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Return this process's environment without settings of cupool."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("CUPOOL_")}
+    """Return this process's environment without settings of cupool.
+
+    Bytecode is cached, as it is for users: without, a third of an import is compiling.
+    """
+    drop = ("CUPOOL_", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(drop)}
 
 
 def start(command: Sequence[str], log: Any, **options: Any) -> subprocess.Popen[str]:

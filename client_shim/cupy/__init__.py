@@ -41,7 +41,8 @@ from cupool.client_shim.cupy.lib._polynomial import *  # noqa: F403
 from cupool.client_shim.cupy.lib._routines_poly import *  # noqa: F403
 from cupool.client_shim.cupy.lib._shape_base import *  # noqa: F403
 
-from cupool.client_shim.cupy import _util, cublas, exceptions, fft, lib, linalg, polynomial, random  # isort: skip
+from cupool.client_shim.cupy import _util, cublas, exceptions, fft, lib  # isort: skip
+from cupool.client_shim.cupy import linalg, polynomial, random  # isort: skip
 
 __version__ = "14.2.0"
 """Of the CuPy that is mimicked."""

@@ -334,10 +334,7 @@ def test_what_was_sent_before_a_close_arrives(pair: Pair, closer: int) -> None:
 def test_a_close_ends_every_wait(pair: Pair, closer: int) -> None:
     this, other = pair[closer], pair[1 - closer]
     fill(this, [b"x"])
-    waits = [
-        in_thread(this.receive),
-        in_thread(this.send, [b"never"]),
-    ]
+    waits = [in_thread(this.receive), in_thread(this.send, [b"never"])]
     this.close(linger_s=0)
     for wait in waits:
         with pytest.raises(ChannelClosed):

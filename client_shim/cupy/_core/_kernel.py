@@ -133,7 +133,10 @@ class ufunc:
         return self._general(args, kwargs)
 
     def _fast(self, a: Any, key: Any, b: Any, args: tuple[Any, ...]) -> Any:
-        """The case that matters: one output, equal shapes, dtypes seen before."""
+        """The case that matters: one output, equal shapes, dtypes seen before.
+
+        `a` is an array; `b` None, an array of the same shape, or a scalar on either side.
+        """
         cached = self._cache.get(key)
         if cached is None:
             return self._general(args, {}, key)
@@ -150,7 +153,7 @@ class ufunc:
             refs = (handle_a.ref, handle_b.ref)
         else:
             wired: Any = b if type(b) is not complex else (values.COMPLEX, b.real, b.imag)
-            refs = (handle_a.ref, wired)
+            refs = (wired, handle_a.ref) if args[0] is b else (handle_a.ref, wired)
         if session.ordinal != _current.device or not session.open:
             return self._general(args, {})
         shadow_a = a._shadow

@@ -204,7 +204,7 @@ def unravel_index(indices: Any, dims: Any, order: str = "C") -> tuple[ndarray, .
     _check_indices(indices, "Iterator operand 0 dtype could not be cast")
     dims = (dims,) if np.ndim(dims) == 0 else tuple(dims)
     dims = tuple(int(n) for n in dims)
-    dtype = np.result_type(indices.dtype, np.int8) if indices.dtype.kind == "b" else indices.dtype
+    dtype = _INT if indices.dtype.kind == "b" else indices.dtype
     specs = [(indices.shape, dtype, "C")] * len(dims)
     made = calls.call("unravel_index", (indices, dims, char), None, *specs)
     core.session_of(indices).synchronize()

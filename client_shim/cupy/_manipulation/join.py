@@ -76,7 +76,7 @@ def concatenate(
                 f"Cannot cast array data from {a.dtype!r} to {made!r} according to the rule"
                 f" '{casting}'"
             )
-    if made.kind != "c" and any(a.dtype.kind == "c" for a in arrays):
+    if made.kind not in "bc" and any(a.dtype.kind == "c" for a in arrays):
         warn_complex()
     kwargs: dict[str, Any] = {"axis": axis}
     if dtype is not None:

@@ -63,6 +63,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> nd
                 raise ValueError(
                     f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
                 )
+    if array.ndim == 0:
+        return views.copy(array)
     shape = _padded_shape(array, widths)
     order = "F" if array.flags.fnc else "C"
     args = (array, tuple(widths), mode)

@@ -159,9 +159,10 @@ def histogramdd(
             bins[i] = int(wanted)
             if bins[i] < 1:
                 raise ValueError(f"`bins[{i}]` must be positive, when an integer")
+            kind = _FLOAT if limit is not None else np.result_type(sample.dtype, 1.0)
             if limit is not None:
                 _check_range(limit)
-            specs.append(((bins[i] + 1,), _FLOAT, "C"))
+            specs.append(((bins[i] + 1,), kind, "C"))
         elif np.ndim(wanted) == 1:
             raise ValueError("array-like bins not supported")
         else:

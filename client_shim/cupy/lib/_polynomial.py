@@ -41,7 +41,6 @@ class poly1d:
 
     __module__ = "cupy"
     __hash__ = None  # type: ignore[assignment]
-    __array_ufunc__ = None
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         self._trimmed = False
@@ -164,10 +163,10 @@ class poly1d:
     def __rtruediv__(self, other: Any) -> Any:
         raise NotImplementedError("division by a polynomial is not implemented")
 
-    def __pow__(self, val: Any, modulo: Any = None) -> poly1d:
-        if not np.isscalar(val) or int(val) != val or val < 0:  # type: ignore[operator, arg-type]
+    def __pow__(self, exponent: Any, modulo: Any = None) -> poly1d:
+        if not _is_scalar(exponent) or int(exponent) != exponent or exponent < 0:
             raise ValueError("Power to non-negative integers only.")
-        if not isinstance(val, Integral):
+        if not isinstance(exponent, Integral):
             raise TypeError("float object cannot be interpreted as an integer")
         base = self.coeffs
         if base.dtype.kind == "c":
@@ -176,7 +175,7 @@ class poly1d:
             wide = np.float64
         else:
             wide = np.promote_types(base.dtype, np.int64)
-        return poly1d(_routines().power(base.astype(wide, copy=False), int(val)))
+        return poly1d(_routines().power(base.astype(wide, copy=False), int(exponent)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, poly1d):
@@ -207,6 +206,10 @@ class poly1d:
     def deriv(self, m: int = 1) -> Any:
         """Not implemented, as in CuPy."""
         raise NotImplementedError("poly1d.deriv is not implemented")
+
+
+def _is_scalar(value: Any) -> bool:
+    return bool(np.isscalar(value))
 
 
 def _refuse_scalar(value: Any, what: str) -> None:

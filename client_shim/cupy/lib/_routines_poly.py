@@ -123,16 +123,11 @@ def polyval(p: Any, x: Any) -> Any:
         for coefficient in p:
             made = made * x + views.reshape(coefficient, (1,))
         return made
-    weak = type(x) in (bool, int, float, complex)
     points = asarray(x)
-    dtype = np.result_type(p.dtype, x if weak else points.dtype)
+    dtype = np.result_type(p.dtype, points.dtype)
     if p.size == 0:
         return zeros(points.shape, dtype)
-    made_dtype = np.result_type(dtype, points.dtype) if dtype.kind == "b" else dtype
-    if not weak or dtype.kind == "b":
-        return calls.call_one("polyval", (p, points), None, points.shape, made_dtype)
-    converted = points.astype(dtype, copy=False)
-    return calls.call_one("polyval", (p, converted), None, points.shape, made_dtype)
+    return calls.call_one("polyval", (p, points), None, points.shape, dtype)
 
 
 def roots(p: Any) -> ndarray:

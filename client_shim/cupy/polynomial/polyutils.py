@@ -89,4 +89,4 @@ def as_int(value: Any, what: str) -> int:
 
 def to_float(c: ndarray) -> ndarray:
     """Return integers and booleans as float64."""
-    return c.astype(np.float64) if c.dtype.kind in "biu" else c  # type: ignore[no-any-return]
+    return c.astype(np.float64) if c.dtype.kind in "biu" else c

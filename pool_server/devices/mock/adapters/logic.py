@@ -31,4 +31,5 @@ def isin(element: NpArray, tests: NpArray, assume_unique: bool, invert: bool) ->
 
 @adapter("intersect1d")
 def intersect1d(first: NpArray, second: NpArray, unique: bool, indices: bool) -> Any:
-    return np.intersect1d(first, second, assume_unique=unique, return_indices=indices)
+    options: dict[str, Any] = {"assume_unique": unique, "return_indices": indices}
+    return np.intersect1d(first, second, **options)

@@ -11,12 +11,6 @@ from cupool.pool_server.devices.mock.calls import adapter
 NpArray = np.ndarray[Any, Any]
 
 
-@adapter("pad")
-def pad(array: NpArray, widths: Any, mode: str, **options: Any) -> NpArray:
-    """Pad; an array without axes has no borders."""
-    return np.pad(array, widths, mode, **options) if array.ndim else array.copy()  # type: ignore[call-overload,no-any-return]
-
-
 @adapter("poly", casts=True)
 def poly(zeros: NpArray) -> Any:
     """Multiply out, in wide precision, as complex where the roots are."""
@@ -28,9 +22,10 @@ def poly(zeros: NpArray) -> Any:
 
 @adapter("polymul")
 def polymul(first: NpArray, second: NpArray) -> NpArray:
-    factors = [np.trim_zeros(a, "f") for a in (first, second)]
-    factors = [a if a.size else np.zeros(1, a.dtype) for a in factors]
-    return np.convolve(*factors)
+    left, right = (np.trim_zeros(a, "f") for a in (first, second))
+    left, right = (a if a.size else np.zeros(1, a.dtype) for a in (left, right))
+    made: NpArray = np.convolve(left, right)
+    return made
 
 
 @adapter("polyval", casts=True)
