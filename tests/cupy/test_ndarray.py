@@ -238,10 +238,12 @@ def test_iteration_and_structured_fields() -> None:
     assert [int(x.sum()) for x in cp.ones((3, 2))] == [2, 2, 2]
     with pytest.raises(TypeError, match="0-d"):
         iter(cp.array(1))
-    rows = cp.array(np.array([(1, 2.0), (3, 4.0)], dtype=[("n", "i4"), ("x", "f8")]))
+    rows = cp.array(np.array([(1, 2.0), (3, 4.0)], dtype=[("n", "i8"), ("x", "f8")]))
     rows["x"] = 5
     assert rows["n"].get().tolist() == [1, 3]
     assert rows.get()["x"].tolist() == [5.0, 5.0]
+    with pytest.raises(ValueError, match="aligned"):
+        cp.zeros(2, dtype="i4,f8")["f1"]
 
 
 def test_the_cuda_array_interface_leads_back_to_our_arrays() -> None:

@@ -68,3 +68,15 @@ def complex_of(dtype: DType) -> DType:
     if dtype.kind == "c":
         return dtype
     return np.dtype(np.complex64 if dtype.char in "ef" else np.complex128)
+
+
+def check_comparable(dtype: DType) -> None:
+    """Check that structured elements can be compared on the device.
+
+    Raises:
+        ValueError: a field, at any depth, is an array.
+    """
+    for kind, *_ in (dtype.fields or {}).values():
+        if kind.subdtype is not None:
+            raise ValueError(f"{dtype}: CuPy does not support comparing subarray dtypes")
+        check_comparable(kind)

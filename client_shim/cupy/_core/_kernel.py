@@ -13,7 +13,7 @@ import numpy as np
 from cupool.client_shim import session as _session
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core
-from cupool.client_shim.cupy._core._dtype import get_dtype
+from cupool.client_shim.cupy._core._dtype import check_comparable, get_dtype
 from cupool.client_shim.cupy._core._loops import Loops, check_value, kind_of
 from cupool.client_shim.cupy._core.foreign import from_cupy_like
 from cupool.client_shim.cupy._functions import warn_complex
@@ -267,7 +267,7 @@ class ufunc:
             dtypes = tuple([k[0] for k in kinds])
             weak = tuple([k[1] for k in kinds])
             if self.__name__ in ("equal", "not_equal") and all(d.kind == "V" for d in dtypes):
-                np.result_type(*dtypes)
+                check_comparable(np.result_type(*dtypes))
                 return (np.dtype(np.bool_),)
             loop = self._loops.by_inputs(dtypes, weak)
         else:
@@ -310,9 +310,10 @@ class ufunc:
         from cupool.client_shim.cupy._core import routines_indexing
 
         chars, words = _AT[self.__name__]
+        refusal = ""
         if a.dtype.char not in chars:
-            raise TypeError(f"cupy.{self.__name__}.at only supports {words} as data type")
-        routines_indexing.ufunc_at(f"{self.__name__}.at", a, indices, b)
+            refusal = f"cupy.{self.__name__}.at only supports {words} as data type"
+        routines_indexing.ufunc_at(f"{self.__name__}.at", a, indices, b, refusal)
 
     def reduce(
         self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False

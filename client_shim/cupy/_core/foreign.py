@@ -14,6 +14,7 @@ import numpy as np
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy.cuda import memory, stream
+from cupool.errors import OperationNotSupported
 
 _DEFAULT_STREAM = 1
 VERSION = int(os.environ.get("CUPY_CUDA_ARRAY_INTERFACE_EXPORT_VERSION", "3"))
@@ -42,12 +43,28 @@ def export(a: core.ndarray, version: int) -> dict[str, Any]:
     return shown
 
 
+def _structured(rows: list[Any]) -> np.dtype[Any]:
+    """Return the dtype of an interface's "descr"; fields without a name are padding."""
+    names, formats, offsets, end = [], [], [], 0
+    for name, kind, *shape in rows:
+        described = _structured(kind) if isinstance(kind, list) else np.dtype(kind)
+        field: np.dtype[Any] = np.dtype((described, *shape)) if shape else described
+        if name != "":
+            names.append(name)
+            formats.append(field)
+            offsets.append(end)
+        end += field.itemsize
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": end})
+
+
 def _dtype(interface: dict[str, Any]) -> np.dtype[Any]:
     dtype: np.dtype[Any] = np.dtype(interface["typestr"])
     if dtype.kind == "V" and interface.get("descr"):
-        described = np.dtype(interface["descr"])
+        described = _structured(interface["descr"])
         if described.itemsize == dtype.itemsize:
             dtype = described
+    if dtype.hasobject:
+        raise ValueError(f"Unsupported dtype {dtype}")
     if dtype.byteorder == ">":
         raise ValueError("CuPy does not support the big-endian byte-order")
     return dtype
@@ -57,7 +74,8 @@ def from_interface(interface: dict[str, Any]) -> core.ndarray:
     """Return a view of the array whose address an interface shows.
 
     Raises:
-        ValueError: a mask, big-endian data, or an address of no array of this session.
+        ValueError: a mask, or big-endian data.
+        OperationNotSupported: the address is of no array of this session.
     """
     dtype = _dtype(interface)
     if interface.get("mask") is not None:
@@ -65,11 +83,12 @@ def from_interface(interface: dict[str, Any]) -> core.ndarray:
     shape = tuple(interface["shape"])
     if 0 in shape:
         return core.ndarray(shape, dtype)
-    found = memory.owner_at(int(interface["data"][0]))
+    address = int(interface["data"][0])
+    found = memory.owner_at(address)
     if found is None:
-        raise ValueError(
-            "this object's memory is not of the pool's GPU: only arrays of this session can be"
-            " taken over by their address; copy by way of the host, cupy.array(numpy_array)"
+        raise OperationNotSupported(
+            f"the address {address:#x} is not memory of this session's GPU",
+            remedy="copy the data with cupy.asarray(numpy_array), or make the array with cupy",
         )
     owner, offset = found
     strides = interface.get("strides")
@@ -82,7 +101,7 @@ def from_cupy_like(value: Any) -> core.ndarray | None:
     """Return a device array as it is, or what an object gives that stands for one; else None.
 
     Raises:
-        ValueError: it stands for memory that is not ours.
+        ValueError, OperationNotSupported: it stands for memory that is not ours.
     """
     if isinstance(value, core.ndarray):
         return value

@@ -45,7 +45,7 @@ def fill(target: ndarray, value: Any) -> None:
         return
     if array.shape != ():
         raise ValueError("non-scalar cupy.ndarray cannot be used for fill")
-    if array.dtype.kind == "c" and target.dtype.kind not in "bc":
+    if array.dtype.kind == "c" and target.dtype.kind in "iuf":
         warn_complex()
     calls.call_into("assign", (target, array))
 
@@ -67,7 +67,7 @@ def assign(target: ndarray, value: Any) -> None:
         and _same_memory(array, target)
     ):
         return
-    if array.dtype.kind == "c" and target.dtype.kind not in "bc":
+    if array.dtype.kind == "c" and target.dtype.kind in "iuf":
         warn_complex()
     calls.call_into("assign", (target, _broadcastable(array, target.shape)))
 
@@ -98,6 +98,16 @@ def _broadcastable(array: ndarray, shape: tuple[int, ...]) -> ndarray:
     return array if lengths == array.shape else views.reshape(array, lengths)
 
 
+def _stacked(items: Any) -> ndarray | None:
+    """Return a list of device arrays (or lists of them) as one array; None if it holds none."""
+    parts = [from_cupy_like(x) if not isinstance(x, list) else _stacked(x) for x in items]
+    if not any(isinstance(x, ndarray) for x in parts):
+        return None
+    from cupool.client_shim.cupy._creation.from_data import array
+
+    return array([x if p is None else p for x, p in zip(items, parts, strict=True)])
+
+
 def _index_array(item: Any) -> Any:
     """Return an index as a device array; lists and NumPy arrays are uploaded.
 
@@ -105,6 +115,8 @@ def _index_array(item: Any) -> Any:
         IndexError: not integers and not booleans.
     """
     index = from_cupy_like(item)
+    if index is None and isinstance(item, (list, tuple)):
+        index = _stacked(item)
     if index is None:
         host = np.asarray(item)
         if host.size == 0 and not isinstance(item, np.ndarray):
@@ -138,9 +150,9 @@ def prepare(a: ndarray, key: tuple[Any, ...]) -> list[Any]:
     if len(dots) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     rest: list[Any] = [slice(None)] * (a.ndim - taken)
-    if dots:
+    if dots and rest:
         items[dots[0] : dots[0] + 1] = rest
-    else:
+    elif not dots:
         items += rest
     return items
 
@@ -171,6 +183,8 @@ def result_shape(a: ndarray, items: list[Any]) -> tuple[int, ...]:
     insert_at = 0
     axis = 0
     for position, item in enumerate(items):
+        if item is Ellipsis:
+            continue  # of no axes: yet it parts the indices on its sides, as in NumPy
         if item is None:
             shape.append(1)
             continue
@@ -236,9 +250,12 @@ def setitem(a: ndarray, key: tuple[Any, ...], value: Any) -> None:
     _scatter("setitem", a, key, value)
 
 
-def _scatter(name: str, a: ndarray, key: tuple[Any, ...], value: Any) -> None:
+def _scatter(name: str, a: ndarray, key: tuple[Any, ...], value: Any, refusal: str = "") -> None:
+    """Queue a scattering; `refusal` is the TypeError for integer indices, if `a` has none."""
     items = prepare(a, key)
     masked = _check_masks(a, items)
+    if refusal and not masked:
+        raise TypeError(refusal)
     array = from_cupy_like(value)
     if array is None:
         host = np.asarray(value, dtype=a.dtype)
@@ -250,7 +267,7 @@ def _scatter(name: str, a: ndarray, key: tuple[Any, ...], value: Any) -> None:
             value = host[()]
     if array is not None:
         value = array
-        if array.dtype.kind == "c" and a.dtype.kind not in "bc":
+        if array.dtype.kind == "c" and a.dtype.kind in "iuf":
             warn_complex()
         if not masked:
             value = _broadcastable(array, result_shape(a, items))
@@ -259,11 +276,12 @@ def _scatter(name: str, a: ndarray, key: tuple[Any, ...], value: Any) -> None:
     calls.call_into(name, (a, tuple(items), value))
 
 
-def ufunc_at(name: str, a: ndarray, key: Any, value: Any) -> None:
+def ufunc_at(name: str, a: ndarray, key: Any, value: Any, refusal: str) -> None:
     """Do `ufunc.at`: the operation `name` at indices, repeated ones included.
 
     Raises:
         IndexError: bad indices.
+        TypeError: with the text `refusal`, if there is one, for integer indices.
         ValueError: `value` does not broadcast to them.
     """
     items = key if isinstance(key, tuple) else (key,)
@@ -271,7 +289,7 @@ def ufunc_at(name: str, a: ndarray, key: Any, value: Any) -> None:
         target = views.basic_index(a, items)
         _operators.ufuncs.__dict__[name.partition(".")[0]](target, value, target)
         return
-    _scatter(name, a, items, value)
+    _scatter(name, a, items, value, refusal)
 
 
 def scatter_add(a: ndarray, key: Any, value: Any) -> None:

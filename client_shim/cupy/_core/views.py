@@ -191,8 +191,28 @@ def basic_index(a: ndarray, key: tuple[Any, ...]) -> ndarray:
 
 
 def field(a: ndarray, key: Any) -> ndarray:
-    """Return a view of one field of a structured array, or of several by a list of names."""
-    return core.view_of(a, a._shadow[key])
+    """Return a view of one field of a structured array, or of several by a list of names.
+
+    Raises:
+        KeyError, ValueError: no such field.
+        ValueError: a field that is itself an array, or whose elements the GPU could not read.
+    """
+    names = key if isinstance(key, list) else [key]
+    fields: Any = a.dtype.fields or {}
+    if any(name in fields and fields[name][0].subdtype is not None for name in names):
+        raise ValueError(
+            "CuPy does not yet support accessing nested subarrays, which would change the shape"
+        )
+    shadow = a._shadow[key]
+    if isinstance(key, str) and shadow.size:
+        alignment = shadow.dtype.alignment
+        places = (_shadow.offset_bytes(shadow), *(s for s in shadow.strides))
+        if any(place % alignment for place in places):
+            raise ValueError(
+                f"field {key!r}: the result array with dtype {shadow.dtype} is not sufficiently"
+                " aligned for GPU access; see cupy.make_aligned_dtype"
+            )
+    return core.view_of(a, shadow)
 
 
 def view(a: ndarray, dtype: Any = None, cls: type[ndarray] | None = None) -> ndarray:

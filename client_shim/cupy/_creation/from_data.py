@@ -10,7 +10,7 @@ from cupool.client_shim import session as _session
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import core, views
 from cupool.client_shim.cupy._core._dtype import check_supported, get_dtype
-from cupool.client_shim.cupy._creation._interface import from_interface
+from cupool.client_shim.cupy._core.foreign import from_interface
 
 __all__ = [
     "array",

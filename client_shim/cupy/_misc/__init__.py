@@ -1,5 +1,6 @@
 """CuPy's chapter "Miscellaneous routines"."""
 
+from cupool.client_shim.cupy._misc.alignment import *  # noqa: F403
 from cupool.client_shim.cupy._misc.byte_bounds import *  # noqa: F403
 from cupool.client_shim.cupy._misc.configuration import *  # noqa: F403
 from cupool.client_shim.cupy._misc.memoization import *  # noqa: F403

@@ -50,8 +50,8 @@ def run(
         return _plain(function, args, where, given, dtype, outs)
     if function in _COMPARISONS and getattr(args[0], "dtype", _NUMBER).kind == "V":
         if args[0].dtype.names is None:
-            args = [_as_numbers(a) for a in args]
-            return _plain(_COMPARISONS[function], args, where, given, dtype, outs).all(axis=-1)
+            differ = _as_numbers(args[0]) != _as_numbers(args[1])
+            return differ.any(axis=-1) == (function is np.not_equal)
         return _plain(_COMPARISONS[function], args, where, given, dtype, outs)
     if function in COMPARISONS:
         args = firm(args)

@@ -18,7 +18,8 @@ adapter("convolve", casts=True)(np.convolve)
 def gradient(f: NpArray, *distances: Any, axis: Any = None, edge_order: int = 1) -> Any:
     if f.dtype.kind == "b":
         f = f.astype(np.float64)
-    return np.gradient(f, *distances, axis=axis, edge_order=edge_order)  # type: ignore[arg-type]
+    keywords: dict[str, Any] = {"axis": axis, "edge_order": edge_order}
+    return np.gradient(f, *distances, **keywords)
 
 
 @adapter("interp", casts=True)
@@ -51,6 +52,4 @@ def unpackbits(a: NpArray, axis: Any = None, bitorder: Any = "big") -> Any:
 
 @adapter("unwrap", casts=True)
 def unwrap(p: NpArray, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
-    if p.dtype.kind == "b":
-        p = p.astype(np.int8)
     return np.unwrap(p, discont, axis, period=period)
