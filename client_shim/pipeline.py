@@ -100,7 +100,8 @@ class Pipeline:
         # have to send a Pong or a Credit: hence two locks.
         self._flush_lock = threading.RLock()
         self._send_lock = threading.Lock()
-        self._receive_lock = threading.Lock()
+        # Reentrant: a Ctrl-C just after it was taken must not lock this thread out for ever.
+        self._receive_lock = threading.RLock()
         self._turn = threading.Condition()
         self._staged: Staged | None = None
         self._sequence = 0
@@ -248,7 +249,7 @@ class Pipeline:
                     self.counters.sent_bytes += part.nbytes
                     deadline = monotonic() + PROGRESS_TIMEOUT_S
                 if not outgoing.done:
-                    self._pump(lambda: self._credited.get(transfer, 0) > credited, deadline)
+                    self._pump(lambda c=credited: self._credited.get(transfer, 0) > c, deadline)  # type: ignore[misc]
                     if monotonic() > deadline:
                         self._break(TimeoutError("an upload made no progress"))
         finally:
@@ -266,19 +267,28 @@ class Pipeline:
                 raise self.broken
             if deadline is not None and monotonic() > deadline:
                 return
-            if not self._receive_lock.acquire(blocking=False):
-                with self._turn:
-                    if not done():
-                        self._turn.wait(_FOLLOW_S)
+            if not self._take_turn(done):
                 continue
             try:
                 while not done() and self.broken is None:
                     if not self._receive(1.0) and deadline and monotonic() > deadline:
                         return
             finally:
-                self._receive_lock.release()
-                with self._turn:
-                    self._turn.notify_all()
+                self._give_turn()
+
+    def _take_turn(self, done: Callable[[], bool]) -> bool:
+        """Become the one who receives, or wait for that one's word."""
+        with self._turn:
+            if self._receive_lock.acquire(blocking=False):
+                return True
+            if not done():
+                self._turn.wait(_FOLLOW_S)
+            return False
+
+    def _give_turn(self) -> None:
+        with self._turn:  # or a thread that just found the lock taken would miss the word
+            self._receive_lock.release()
+            self._turn.notify_all()
 
     def poll(self) -> None:
         """Take what has arrived, without waiting: the idle thread's part."""
@@ -287,9 +297,7 @@ class Pipeline:
                 while self.broken is None and self._receive(0):
                     pass
             finally:
-                self._receive_lock.release()
-                with self._turn:
-                    self._turn.notify_all()
+                self._give_turn()
 
     # ---------------------------------------------------------------- receiving
 
@@ -308,13 +316,13 @@ class Pipeline:
         return True
 
     def _dispatch(self, message: m.Message, payloads: list[m.Frame]) -> None:
-        if isinstance(message, m.Ack):
+        if isinstance(message, m.Value):
+            self._take_value(message, payloads)
+        elif isinstance(message, m.Ack):
             self._acknowledged = max(self._acknowledged, message.sequence)
             self.failures.extend(from_failure(f) for f in message.failures)
             for name, count in message.relaid.items():
                 self.relaid[name] = self.relaid.get(name, 0) + count
-        elif isinstance(message, m.Value):
-            self._take_value(message, payloads)
         elif isinstance(message, m.Failed):
             request = self._requests.get(message.request)
             if request is not None:
@@ -392,7 +400,7 @@ def _no_arrays(handle: int) -> Any:
 
 def _bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
     flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
-    return memoryview(flat.view(np.uint8))
+    return flat.view(np.uint8).data
 
 
 def _destination(

@@ -56,9 +56,7 @@ class DeviceSession:
         open: False once closed, broken away, or inherited by a forked child.
     """
 
-    def __init__(
-        self, ordinal: int, granted: leases.GrantedDevice, settings: Settings
-    ) -> None:
+    def __init__(self, ordinal: int, granted: leases.GrantedDevice, settings: Settings) -> None:
         self.settings = settings
         self.ordinal = ordinal
         self.granted = granted
@@ -171,9 +169,7 @@ class DeviceSession:
         self.submit(("view", (spec,), (owner.ref, offset_bytes), None))
         return handle
 
-    def emit_object(
-        self, name: str, args: Sequence[Any], kwargs: dict[str, Any] | None
-    ) -> Handle:
+    def emit_object(self, name: str, args: Sequence[Any], kwargs: dict[str, Any] | None) -> Handle:
         """Queue an operation that makes an object of the device, such as a random generator."""
         if not self.open:
             self.check()
@@ -221,7 +217,7 @@ class DeviceSession:
         else:
             transfer = next(self._numbers)
             self.submit((name, outs, (*prefix, (TRANSFER, transfer, *wire)), None))
-            self.pipeline.upload(transfer, memoryview(flat.view(np.uint8)))
+            self.pipeline.upload(transfer, flat.view(np.uint8).data)
         if self.used_bytes > self.limit_bytes or self.blocking:
             self.synchronize()
         return handles

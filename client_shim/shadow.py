@@ -39,7 +39,7 @@ REGION_BYTES = len(_reserved)
 _START: int = np.ndarray((1,), np.uint8, _reserved).ctypes.data
 # A mapping without access rights counts as read-only; NumPy must take it for writable, or flags
 # and in-place rules come out wrong.
-_region = (ctypes.c_char * REGION_BYTES).from_address(_START)
+_region: Any = (ctypes.c_char * REGION_BYTES).from_address(_START)
 
 
 def make(shape: tuple[int, ...], dtype: np.dtype[Any], order: Order = "C") -> Shadow:
@@ -57,7 +57,7 @@ def make(shape: tuple[int, ...], dtype: np.dtype[Any], order: Order = "C") -> Sh
             return np.ndarray(shape, dtype, _region)
         if order == "F":
             return np.ndarray(shape, dtype, _region, 0, None, "F")
-        return np.ndarray(shape, dtype, _region, 0, order)
+        return np.ndarray(shape, dtype, _region, 0, tuple(order))  # type: ignore[arg-type]
     except (TypeError, ValueError) as exc:
         size_bytes = prod(shape) * dtype.itemsize
         if size_bytes > REGION_BYTES:

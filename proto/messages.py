@@ -45,10 +45,10 @@ Record: TypeAlias = tuple[Any, ...]
 
 
 class _Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    pass
+    """Base of all messages. `frozen` is said again below for the type checker's sake."""
 
 
-class Hello(_Message, tag=1):
+class Hello(_Message, tag=1, frozen=True):
     """Client, first: who I am, which versions I speak, which session I hold the token of."""
 
     minimum: int
@@ -70,7 +70,7 @@ class DeviceInfo(msgspec.Struct, array_like=True, frozen=True):
     properties: dict[str, int | float | str] = {}
 
 
-class Welcome(_Message, tag=2):
+class Welcome(_Message, tag=2, frozen=True):
     """Server's answer to Hello: the version to use and the last batch it has executed."""
 
     version: int
@@ -79,7 +79,7 @@ class Welcome(_Message, tag=2):
     executed: int = 0
 
 
-class Refuse(_Message, tag=3):
+class Refuse(_Message, tag=3, frozen=True):
     """Server's other answer to Hello; the channel closes after it. `reason` is machine-readable."""
 
     reason: str
@@ -88,7 +88,7 @@ class Refuse(_Message, tag=3):
     current: int = 0
 
 
-class Batch(_Message, tag=4):
+class Batch(_Message, tag=4, frozen=True):
     """Operations in order; `sequence` counts 1, 2, 3, ... within a session."""
 
     sequence: int
@@ -106,7 +106,7 @@ class Failure(msgspec.Struct, array_like=True, frozen=True):
     traceback: str = ""
 
 
-class Ack(_Message, tag=5):
+class Ack(_Message, tag=5, frozen=True):
     """All batches up to `sequence` were executed; `failures` are those since the last Ack."""
 
     sequence: int
@@ -114,43 +114,43 @@ class Ack(_Message, tag=5):
     relaid: dict[str, int] = {}
 
 
-class Value(_Message, tag=6):
+class Value(_Message, tag=6, frozen=True):
     """Answer to a request record: a value of `proto.values`' grammar and the payloads it names."""
 
     request: int
     value: Any
 
 
-class Failed(_Message, tag=7):
+class Failed(_Message, tag=7, frozen=True):
     """Answer to a request record that could not be done."""
 
     request: int
     failure: Failure
 
 
-class Chunk(_Message, tag=8):
+class Chunk(_Message, tag=8, frozen=True):
     """Bytes of a transfer, one payload frame; chunks of a transfer come in order."""
 
     transfer: int
     offset: int
 
 
-class Credit(_Message, tag=9):
+class Credit(_Message, tag=9, frozen=True):
     """The receiver of a transfer allows `chunks` more."""
 
     transfer: int
     chunks: int
 
 
-class Ping(_Message, tag=10):
+class Ping(_Message, tag=10, frozen=True):
     token: int
 
 
-class Pong(_Message, tag=11):
+class Pong(_Message, tag=11, frozen=True):
     token: int
 
 
-class Bye(_Message, tag=12):
+class Bye(_Message, tag=12, frozen=True):
     """The last message of either side; `reason` is machine-readable, `message` for people."""
 
     reason: str
@@ -158,18 +158,7 @@ class Bye(_Message, tag=12):
 
 
 Message: TypeAlias = (
-    Hello
-    | Welcome
-    | Refuse
-    | Batch
-    | Ack
-    | Value
-    | Failed
-    | Chunk
-    | Credit
-    | Ping
-    | Pong
-    | Bye
+    Hello | Welcome | Refuse | Batch | Ack | Value | Failed | Chunk | Credit | Ping | Pong | Bye
 )
 
 _encoder = msgspec.msgpack.Encoder()

@@ -6,7 +6,8 @@ first item is a tag:
     [ARRAY, handle]                        an array or object of the session
     [LIST, [value, ...]]  [TUPLE, [value, ...]]
     [SLICE, start, stop, step]
-    [DTYPE, text]                          e.g. "<f4"; structured types as [DTYPE, [[name, text], ...]]
+    [DTYPE, text]                          e.g. "<f4"; a structured type is
+        [DTYPE, [[[name, dtype, offset], ...], itemsize]]
     [COMPLEX, real, imag]
     [ELLIPSIS]
     [INT, text]                            an int beyond 64 bits, in hexadecimal
@@ -21,6 +22,7 @@ Nothing else is sent, and nothing else is accepted: no class names, no pickles.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,29 +46,41 @@ def dtype_to_wire(dtype: DType) -> Any:
     """Return a dtype's text, or a list of (name, dtype, shape) for a structured one."""
     if dtype.names is None:
         return dtype.str
-    fields = dtype.fields or {}
+    fields: Any = dtype.fields or {}
     rows = [[n, dtype_to_wire(fields[n][0]), fields[n][1]] for n in dtype.names]
     return [rows, dtype.itemsize]
 
 
 def dtype_from_wire(wire: Any) -> DType:
     """Return the dtype, or raise ProtocolViolation: object types and unknown text are refused."""
+    if isinstance(wire, str):
+        return _plain_dtype(wire)
     try:
-        if isinstance(wire, str):
-            dtype = np.dtype(wire)
-        else:
-            rows, size_bytes = wire
-            names, formats, offsets = zip(*rows, strict=True)
-            dtype = np.dtype(
-                {
-                    "names": list(names),
-                    "formats": [dtype_from_wire(f) for f in formats],
-                    "offsets": list(offsets),
-                    "itemsize": size_bytes,
-                }
-            )
-    except (TypeError, ValueError, SyntaxError) as exc:
+        rows, size_bytes = wire
+        names, formats, offsets = zip(*rows, strict=True)
+        dtype = np.dtype(
+            {
+                "names": list(names),
+                "formats": [dtype_from_wire(f) for f in formats],
+                "offsets": list(offsets),
+                "itemsize": size_bytes,
+            }
+        )
+    except (TypeError, ValueError) as exc:
         raise ProtocolViolation(f"not a dtype: {wire!r:.100}") from exc
+    return _checked(dtype)
+
+
+@lru_cache(maxsize=256)
+def _plain_dtype(text: str) -> DType:
+    try:
+        dtype = np.dtype(text)
+    except (TypeError, ValueError, SyntaxError) as exc:
+        raise ProtocolViolation(f"not a dtype: {text!r:.100}") from exc
+    return _checked(dtype)
+
+
+def _checked(dtype: DType) -> DType:
     if dtype.kind not in _KINDS or dtype.hasobject:
         raise ProtocolViolation(f"dtype {dtype} may not cross the wire")
     return dtype

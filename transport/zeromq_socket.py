@@ -32,6 +32,7 @@ HEARTBEAT_INTERVAL_S = 1.0
 HEARTBEAT_TIMEOUT_S = 4.0
 """A peer whose carrier says nothing for this long is taken for dead."""
 _STAGE_FROM = 64 << 10  # bytes; below, ZeroMQ's own copy is cheaper
+_LINGER_LOOK_S = 0.005
 _SMALL = 2048  # bytes; below, a slice is cheaper than a view
 _NEVER_MS = 10**9
 _MAX_PEERS = 256
@@ -335,7 +336,7 @@ class SharedSocket:
             if not self._router:
                 if event in _LOST:
                     self.failed = True
-                    for peer in self.peers.values():
+                    for peer in list(self.peers.values()):
                         self._lose(peer)
                 elif event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
                     self.handshaken = True
@@ -407,9 +408,8 @@ class SharedSocket:
             peer.finish(ChannelClosed(f"{peer.url}: closed at this end"), refuse=True)
             if peer.lost:
                 self._forget(peer)
-        if tracker is not None and linger_s > 0:
-            with contextlib.suppress(zmq.NotDone):
-                tracker.wait(linger_s)
+        if tracker is not None:
+            self._linger(peer, tracker, linger_s)
         self._until_awake(peer.reader, peer.writer)
         peer.reader.close()
         peer.writer.close()
@@ -427,6 +427,15 @@ class SharedSocket:
                 break
             time.sleep(0.001)
         self.asleep.difference_update(sleepers)
+
+    def _linger(self, peer: Peer, tracker: zmq.MessageTracker, linger_s: float) -> None:
+        """Wait until a last message has left, or the peer has: then it never will."""
+        deadline = time.monotonic() + linger_s
+        while not tracker.done and not peer.lost and time.monotonic() < deadline:
+            with contextlib.suppress(zmq.NotDone):
+                tracker.wait(_LINGER_LOOK_S)
+            with self.lock:
+                self.watch()
 
     def destroy(self, linger_s: float) -> None:
         """Close the socket; wait up to `linger_s` for what was sent. Not under the lock."""

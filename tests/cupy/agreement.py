@@ -18,9 +18,7 @@ def to_host(value: Any) -> Any:
     return value
 
 
-def same(
-    function: Callable[[Any], Any], *, rtol: float = 1e-12, check_dtype: bool = True
-) -> None:
+def same(function: Callable[[Any], Any], *, rtol: float = 1e-12, check_dtype: bool = True) -> None:
     """Assert that `function(xp)` gives equal shape, dtype and values for NumPy and cupy.
 
     The promise (shape, dtype of the device array) is compared as well as the data that came back.

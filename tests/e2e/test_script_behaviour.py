@@ -1,4 +1,4 @@
-"""Under `cupool run` a script behaves as under plain Python: status, output, tracebacks, signals."""
+"""Under `cupool run` a script behaves as under plain Python."""
 
 from __future__ import annotations
 

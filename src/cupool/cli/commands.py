@@ -75,7 +75,10 @@ def run(
     pool: Annotated[
         str | None, typer.Option(help="Address of the broker; none: a pool of one's own.")
     ] = None,
-    gpus: Annotated[int | None, typer.Option(help="How many GPUs the script sees; all mock GPUs of one's own pool.")] = None,
+    gpus: Annotated[
+        int | None,
+        typer.Option(help="How many GPUs the script sees; all mock GPUs of one's own pool."),
+    ] = None,
     memory: Annotated[
         str | None, typer.Option(help="Memory on each, e.g. 2GiB; else the whole GPU, alone.")
     ] = None,
