@@ -25,6 +25,10 @@ log = logging.getLogger("cupool.server")
 WORKER_COMMAND = (sys.executable, "-P", "-m", "cupool.pool_server.session.process")
 _STDERR_KEPT_BYTES = 4096
 
+_ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(2 << 30)}
+"""glibc keeps freed blocks up to these sizes (bytes): a mock array's pages are then not mapped
+afresh each time, which took longer than filling them."""
+
 
 class Worker:
     """One worker process. `start` may be called before there is an event loop; then `attach`.
@@ -49,6 +53,7 @@ class Worker:
                 stdout=stderr,
                 stderr=stderr,
                 pass_fds=[theirs.fileno()],
+                env=_ALLOCATOR | os.environ,
             )
         except BaseException:
             ours.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from cupool.errors import ProtocolViolation
 from cupool.pool_server.devices.base import Layout, strides_of
 from cupool.pool_server.session.layouts import check
@@ -174,7 +176,8 @@ class Movement:
         memory = self._device.host_memory(target) if same else None
         self._buffer = None
         if memory is None:
-            memory = self._buffer = memoryview(bytearray(layout.size_bytes))
+            # Not a bytearray: that would be zeroed first, page by page.
+            memory = self._buffer = np.empty(layout.size_bytes, np.uint8).data
         self._target = target
         self.incoming = Incoming(transfer, memory)
         raise Pause(again=True)
