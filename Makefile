@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CHECKED := client_shim pool_server proto transport src tests examples benchmarks scripts
 
-.PHONY: demo test test-slow test-pythons check format bench clean
+.PHONY: demo test test-slow test-pythons check format generate bench clean
 
 demo: $(VENV)/.runtime
 	@echo "k-means on scikit-learn's digits, on the embedded mock pool:"
@@ -33,16 +33,19 @@ test-pythons:
 	  else echo "python$$version is not installed: skipped"; fi; \
 	done
 
-check: $(VENV)/.dev
+check: $(VENV)/.dev $(VENV)-proto/.ready
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/ruff check $(CHECKED)
 	$(BIN)/mypy -p cupool
 	$(BIN)/lint-imports
-	$(BIN)/python scripts/generate_proto.py --check
+	$(VENV)-proto/bin/python scripts/generate_proto.py --check
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format $(CHECKED)
 	$(BIN)/ruff check --fix $(CHECKED)
+
+generate: $(VENV)-proto/.ready
+	$(VENV)-proto/bin/python scripts/generate_proto.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/overhead.py
@@ -61,5 +64,12 @@ $(VENV)/.dev: $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@
 
+# The generator is old on purpose (see pyproject.toml) and would hold protobuf back in .venv.
+$(VENV)-proto/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-proto
+	$(VENV)-proto/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)-proto/bin/python -m pip install --quiet --group proto
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-3.* build dist out src/*.egg-info
+	rm -rf .venv .venv-* build dist out src/*.egg-info

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Iterator
 from typing import Any
 
 import grpc.aio
+from google.protobuf.runtime_version import VersionError
 
 from cupool.addresses import check_bind, split_host_port
 from cupool.errors import ConfigurationError
@@ -86,11 +88,22 @@ def _bind(server: grpc.aio.Server, listen: str, *, insecure: bool) -> str:
     return listen if target == listen else f"grpc://{host}:{bound}"
 
 
+@contextlib.contextmanager
+def _optional(what: str) -> Iterator[None]:
+    """Do without a service whose package is missing, or older or newer than protobuf allows."""
+    try:
+        yield
+    except ModuleNotFoundError:
+        return
+    except VersionError as exc:
+        log.warning("a service is left out", extra={"service": what, "why": str(exc)})
+
+
 async def _add_extras(server: grpc.aio.Server) -> Any:
     """Serve grpc.health.v1 and reflection where their packages are installed."""
     names = [f"cupool.v1.{name}" for name in pb.DESCRIPTOR.services_by_name]
     servicer = None
-    with contextlib.suppress(ModuleNotFoundError):
+    with _optional("grpc.health.v1"):
         from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
         servicer = health.aio.HealthServicer()
@@ -99,7 +112,7 @@ async def _add_extras(server: grpc.aio.Server) -> Any:
         for name in names:
             await servicer.set(name, status)
         names.append(health.SERVICE_NAME)
-    with contextlib.suppress(ModuleNotFoundError):
+    with _optional("reflection"):
         from grpc_reflection.v1alpha import reflection
 
         reflection.enable_server_reflection([*names, reflection.SERVICE_NAME], server)
