@@ -29,6 +29,7 @@ _EMBEDDED_WITHIN_S = 30.0
 _CONNECT_WITHIN_S = 5.0
 _EXPLAIN_WITHIN_S = 2.0
 _POLL_S = 0.005
+_POOL_GONE = ("server_lost", "the pool of this run is gone: its process died")
 _CARRIERS = {
     "auto": ("zmq+ipc", "zmq+tcp"),
     "ipc": ("zmq+ipc",),
@@ -351,7 +352,7 @@ def explain(settings: Settings, session_id: str) -> tuple[str, str]:
         if settings.pool:
             _check_reachable(settings.pool, _EXPLAIN_WITHIN_S)
         elif not _answers(_embedded_address()):
-            return "server_lost", "the pool of this run is gone: its process died"
+            return _POOL_GONE
         grpc, pb, rpc = _import_grpc()
         channel = grpc.insecure_channel(_target(settings), options=_CHANNEL_OPTIONS)
     except PoolError as exc:
@@ -364,6 +365,8 @@ def explain(settings: Settings, session_id: str) -> tuple[str, str]:
         )
         return reply.state, reply.message
     except grpc.RpcError as exc:
+        if not settings.pool and exc.code() is grpc.StatusCode.UNAVAILABLE:
+            return _POOL_GONE  # it still took the connection, with its last breath
         return "broker_unreachable", _unreachable(settings, exc).message
     finally:
         channel.close()

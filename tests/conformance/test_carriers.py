@@ -8,13 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import pytest
 from zmq.utils import garbage
 
-from cupool.errors import ConfigurationError, PoolUnreachable, ProtocolViolation
+from cupool.errors import ProtocolViolation
 from cupool.proto.messages import CHUNK_BYTES, Chunk, Credit, decode, encode
 from cupool.transport import frames as wire
 from cupool.transport.channel import Channel, ChannelClosed, Listener, connect, listen
@@ -445,43 +444,6 @@ def test_interrupts_at_any_moment_never_garble_a_message(
     assert interrupts
     with pytest.raises((ChannelClosed, ProtocolViolation)):
         echoing.result(10)
-
-
-@pytest.mark.parametrize("url", CARRIERS)
-def test_nobody_there_is_said_in_time(url: str) -> None:
-    listener = listen(url)
-    url = listener.url
-    listener.close()
-    began = time.monotonic()
-    with pytest.raises(PoolUnreachable, match="nobody answered"):
-        connect(url, 0.3)
-    assert time.monotonic() - began < 3
-
-
-def test_a_listener_that_comes_later_is_found(listener: Listener) -> None:
-    url = listener.url
-    listener.close()
-    connecting = in_thread(connect, url, 10)
-    again = listen(url)
-    client = connecting.result(10)
-    assert again.accept(5) is not None
-    client.close()
-    again.close()
-
-
-def test_a_taken_address_is_the_users_mistake(listener: Listener) -> None:
-    with pytest.raises(ConfigurationError, match="cannot listen"):
-        listen(listener.url)
-
-
-def test_a_socket_file_is_removed(tmp_path: Path) -> None:
-    path = tmp_path / "socket"
-    listener = listen(f"zmq+ipc://{path}")
-    client, _ = join(listener)
-    assert path.exists()
-    client.close()
-    listener.close()
-    assert not path.exists()
 
 
 @pytest.mark.parametrize("url", CARRIERS)

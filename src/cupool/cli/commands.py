@@ -109,11 +109,8 @@ def run(
     given = {"pool": pool, "gpus": gpus, "memory": memory, "wait": wait, "carrier": carrier}
     given |= {"mock": mock, "mock_memory": mock_memory}
     flags = {name: str(value) for name, value in given.items() if value is not None}
-    flags |= {
-        name: "1"
-        for name, value in (("stats", stats), ("blocking", blocking), ("verbose", verbose))
-        if value
-    }
+    switches = {"stats": stats, "blocking": blocking, "verbose": verbose}
+    flags |= {name: "1" for name, on in switches.items() if on}
     words = list(arguments or [])
     if module is not None:
         words = ["-m", module, *words]
