@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from zmq.utils import garbage
 
-from cupool.errors import ProtocolViolation
+from cupool.errors import PoolUnreachable, ProtocolViolation
 from cupool.proto.messages import CHUNK_BYTES, Chunk, Credit, decode, encode
 from cupool.transport import frames as wire
 from cupool.transport.channel import Channel, ChannelClosed, Listener, connect, listen
