@@ -22,9 +22,9 @@ class Operation:
         kind: who implements it, see `Kind`.
         cupy: dotted name that the CUDA device calls; "" where the device has a method for it.
         numpy: dotted name that the mock calls; "" where the mock has an adapter of this name.
-        rule: how the shim predicts dtype and shape: the name of a rule of `client_shim.infer`, or
-            "own" where the function of the shim says it itself; "" where it asks the server, which
-            costs a wait.
+        rule: how the shim predicts dtype and shape: "ufunc" (`_core/_kernel.py`), "reduction" and
+            "scan" (`_core/_reduction.py`), "matmul" (`_core/products.py`), "own" (the shim's
+            function itself); "" where it asks the server, which costs a wait.
         outputs: arrays made; -1 where it depends on the arguments.
     """
 

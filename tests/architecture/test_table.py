@@ -47,3 +47,10 @@ def test_every_cupy_name_of_the_table_exists_in_cupy() -> None:
         return known.kind(name) is not None
 
     assert [row.cupy for row in TABLE.values() if row.cupy and not exists(row.cupy)] == []
+
+
+RULES = {"ufunc", "reduction", "scan", "matmul", "own", ""}
+
+
+def test_every_rule_is_one_that_the_shim_knows() -> None:
+    assert {row.rule for row in TABLE.values()} <= RULES
