@@ -5,7 +5,9 @@ Nothing ever falls back to local NumPy in silence.
 
 from __future__ import annotations
 
+import importlib
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -66,8 +68,6 @@ def fill(namespace: dict[str, Any], module: str) -> None:
 
 
 def _reexport(dotted: str) -> Any:
-    import importlib
-
     path, _, short = dotted.rpartition(".")
     return getattr(importlib.import_module(path), short)
 
@@ -80,3 +80,18 @@ def module(name: str) -> ModuleType:
     fill(made.__dict__, name)
     sys.modules[ours] = made
     return made
+
+
+def submodules(package: str) -> None:
+    """Make every listed submodule of a package that has no file here, parents first."""
+    for name in sorted(n for n, entry in listing().names.items() if entry.kind == "module"):
+        if not name.startswith(f"{package}.") or _has_file(name):
+            continue
+        made = module(name)
+        parent, _, short = name.rpartition(".")
+        setattr(importlib.import_module(_OURS + parent), short, made)
+
+
+def _has_file(name: str) -> bool:
+    path = Path(__file__).parents[1].joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").is_file()

@@ -16,8 +16,12 @@ _CHAPTERS = (
     "manipulation",
     "mathematics",
     "miscellaneous",
+    "ndimage",
     "reductions",
+    "scientific",
+    "signal",
     "sorting",
+    "special",
     "statistics",
     "ufuncs",
 )

@@ -1,0 +1,1 @@
+"""Where CuPy differs from SciPy in the chapter `proto.operations.ndimage`."""

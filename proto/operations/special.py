@@ -1,0 +1,5 @@
+"""Special functions (`cupyx.scipy.special`)."""
+
+from cupool.proto.operations.operation import Operation
+
+OPERATIONS: tuple[Operation, ...] = ()
