@@ -1,4 +1,4 @@
-"""What else SciPy has: linear algebra, transforms, statistics (`cupyx.scipy.linalg`, `fft`, `fftpack`, `stats`)."""
+"""What else SciPy has: `cupyx.scipy.linalg`, `fft`, `fftpack`, `stats`."""
 
 from cupool.proto.operations.operation import Operation
 
