@@ -298,15 +298,13 @@ def _refused(answer: m.Refuse, granted: leases.GrantedDevice) -> PoolError:
     return LeaseLost(answer.message, reference=reference)
 
 
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
 def _user_line() -> str:
     """Return "file:line" of the caller outside cupool, for --stats."""
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    roots = (os.path.join(here, ""), os.path.join(os.path.dirname(here), "cupool", ""))
     frame = sys._getframe(1)
-    while frame.f_back is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(roots) and "client_shim" not in name:
-            break
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
@@ -315,10 +313,9 @@ def _user_line() -> str:
 
 
 class _Current(threading.local):
-    """Each thread's current device and stream."""
+    """Each thread's current device."""
 
     device = 0
-    stream = 0
 
 
 current = _Current()
