@@ -97,14 +97,16 @@ def test_processes_that_start_at_once_share_one(tmp_path: Path) -> None:
 
 
 def test_an_orphan_keeps_it_until_done(tmp_path: Path) -> None:
-    marker = tmp_path / "fifo"
+    ready, marker = tmp_path / "ready", tmp_path / "fifo"
+    os.mkfifo(ready)
     os.mkfifo(marker)
     child = (
-        f"import cupy as cp; a = cp.arange(5); a.sum().item(); open({str(marker)!r}).read(); "
-        "print(int(a.sum()), flush=True)"
+        f"import cupy as cp; a = cp.arange(5); a.sum().item(); open({str(ready)!r}, 'w').close(); "
+        f"open({str(marker)!r}).read(); print(int(a.sum()), flush=True)"
     )
     with no_pool() as pool:
-        line = f'{sys.executable} -c "{child}" & {sys.executable} -c "{USE}"'
+        # The main process must not end before the other has its session.
+        line = f'{sys.executable} -c "{child}" & cat {ready}; {sys.executable} -c "{USE}"'
         script = pool.run("--", "sh", "-c", line, cwd=tmp_path, pool=False)
         assert script.stdout is not None and script.stdout.readline() == "10\n"
         script.wait(WITHIN_S)

@@ -137,7 +137,8 @@ def test_ufuncs_that_numpy_has_not(device: MockDevice, name: str) -> None:
     layout = Layout((3,), np.dtype("f4"))
     result = call(device, name, values, outs=[layout])
     assert result.dtype == np.float32
-    np.testing.assert_allclose(result, getattr(np, name)(values.astype("f8")), rtol=1e-5)
+    expected = np.trunc if name == "fix" else getattr(np, name)  # NumPy 2.5 deprecates `fix`
+    np.testing.assert_allclose(result, expected(values.astype("f8")), rtol=1e-5)
     target = array(device, np.zeros(3))
     mask = array(device, [True, False, True])
     call(device, name, values, outs=[], out=target, _where=mask)

@@ -145,3 +145,19 @@ def einsum(subscripts: str, *operands: NpArray, dtype: Any, optimize: Any, outs:
         optimize = "greedy"
     result = np.einsum(subscripts, *arrays, optimize=optimize)
     return _as_promised(result, outs[0])
+
+
+@adapter("cross")
+def cross(a: NpArray, b: NpArray, axisa: int = -1, axisb: int = -1, axisc: int = -1) -> NpArray:
+    """Vectors of two components as well, which NumPy took until 2.4."""
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] == b.shape[-1] == 3:
+        return np.moveaxis(np.cross(a, b), -1, axisc)
+    plane = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    if a.shape[-1] == b.shape[-1] == 2:
+        return np.asarray(plane)
+    if a.shape[-1] == 2:
+        parts = (a[..., 1] * b[..., 2], -a[..., 0] * b[..., 2], plane)
+    else:
+        parts = (-a[..., 2] * b[..., 1], a[..., 2] * b[..., 0], plane)
+    return np.moveaxis(np.stack(np.broadcast_arrays(*parts), -1), -1, axisc)
