@@ -42,6 +42,9 @@ IDLE_BUSY_S = 0.002
 IDLE_QUIET_S = 0.05
 CLOSE_TIMEOUT_S = 2.0
 
+_UNEXPLAINED = ("running", "unknown", "broker_unreachable", "")
+"""States in which the broker does not know of any death: what the channel said comes first."""
+
 OutLayout: TypeAlias = "tuple[tuple[int, ...], np.dtype[Any], shadow.Order]"
 
 
@@ -107,6 +110,8 @@ class DeviceSession:
         self.open = False
         state, message = leases.explain(self.settings, self.granted.session_id)
         where = f"GPU {self.ordinal} ({self.granted.name} of server {self.granted.server})"
+        if state in _UNEXPLAINED:
+            message = f"the link to its worker broke, {what}; {message}" if message else what
         return LeaseLost(
             f"the session on {where} is lost: {message or what}",
             remedy="run the script again; what is left of the pool:   cupool status",
