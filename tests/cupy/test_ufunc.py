@@ -165,3 +165,41 @@ def test_nothing_waits() -> None:
         cp.sin(a, out=a)
         cp.add.at(a, cp.array([1]), 2)
         cp.modf(a)
+
+
+def test_shapes_seen_before_broadcast_as_the_first_time() -> None:
+    def run(xp):
+        a, b = xp.arange(12.0).reshape(3, 4), xp.arange(4.0)
+        big = xp.zeros((2, 3, 4))
+        made = [xp.add(a, b, out=big).copy()]
+        return made + [op(x, y) for _ in range(3) for x, y in ((a, b), (b, a)) for op in OPS]
+
+    OPS = (lambda x, y: x + y, lambda x, y: x * y, lambda x, y: x > y)
+    same(run)
+
+
+def test_in_place_keeps_dtype_shape_and_identity() -> None:
+    def run(xp):
+        a, b = xp.arange(6.0).reshape(2, 3), xp.arange(3.0)
+        view = a[0]
+        for _ in range(3):
+            before = a
+            a += a
+            a *= 2
+            a -= b
+            a /= 4.0
+            assert a is before
+        view += 1
+        n = xp.arange(3, dtype=xp.int8)
+        n += 1
+        n *= n
+        n[1:] += n[:-1]
+        return [a, view, n]
+
+    same(run)
+    with pytest.raises(TypeError):
+        n = cp.arange(3)
+        n += cp.ones(3)
+    with pytest.raises(ValueError):
+        a = cp.ones(3)
+        a += cp.ones((2, 3))

@@ -6,6 +6,7 @@ cache and appends one record.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,12 @@ _AT = {
 """Ufuncs that have `at`, and the dtypes for which CUDA has the atomic operation."""
 
 
+_EQUAL = ()
+_MAX_BROADCASTS = 4096
+_broadcasts: dict[tuple[Any, Any], tuple[tuple[int, ...], int]] = {}
+"""Shapes of two operands -> shape and size of the result, as seen before."""
+
+
 def _broadcast_error(shapes: list[tuple[int, ...]]) -> ValueError:
     text = " ".join(str(s) for s in shapes)
     return ValueError(f"operands could not be broadcast together with shapes {text}")
@@ -68,14 +75,25 @@ class ufunc:
 
     __module__ = "cupy"
 
-    def __init__(self, name: str, loops: Loops, doc: str = "", by_dtype: Any = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        loops: Loops,
+        doc: str = "",
+        by_dtype: Any = None,
+        *,
+        op: str = "",
+        module: str = "cupy",
+    ) -> None:
+        """Make one; `op` is the operation's name if it differs, `module` where CuPy has it."""
         self.__name__ = name
-        self.name = f"cupy_{name}"
+        self.__module__ = module
+        self.name = f"{module.replace('.', '_')}_{name}"
         self.nin = len(loops.loops[0].ins)
         self.nout = len(loops.loops[0].outs)
         self.nargs = self.nin + self.nout
         self.__doc__ = doc
-        self._op = name
+        self._op = op or name
         self._numpy = getattr(np, name, None)
         self._loops = loops
         self._loops_by_dtype: Loops = by_dtype or loops
@@ -90,7 +108,7 @@ class ufunc:
     @property
     def types(self) -> list[str]:
         """Type signatures, e.g. "dd->d"."""
-        row = listing().ufunc(f"cupy.{self.__name__}")
+        row = listing().ufunc(f"{self.__module__}.{self.__name__}")
         return list(row.types) if row is not None else []
 
     # ---------------------------------------------------------------- calls
@@ -118,9 +136,11 @@ class ufunc:
                 elif self.nin == 2 and self.nout == 1:
                     b = args[1]
                     if type(b) is _ndarray:
-                        if a._shadow.shape == b._shadow.shape:
+                        shapes = (a._shadow.shape, b._shadow.shape)
+                        common = _EQUAL if shapes[0] == shapes[1] else _broadcasts.get(shapes)
+                        if common is not None:
                             key = a._shadow.dtype.char + b._shadow.dtype.char
-                            return self._fast(a, key, b, args)
+                            return self._fast(a, key, b, args, common)
                     elif type(b) is float or type(b) is complex:
                         return self._fast(a, (a._shadow.dtype.char, type(b)), b, args)
                     elif type(b) is int and 0 <= b <= 127:
@@ -130,12 +150,15 @@ class ufunc:
                 if kind is float or kind is complex or (kind is int and 0 <= a <= 127):
                     b = args[1]
                     return self._fast(b, (kind, b._shadow.dtype.char), a, args)
+        elif not kwargs and len(args) == 3 and args[0] is args[2] and self.nin == 2:
+            return self._in_place(args)
         return self._general(args, kwargs)
 
-    def _fast(self, a: Any, key: Any, b: Any, args: tuple[Any, ...]) -> Any:
-        """The case that matters: one output, equal shapes, dtypes seen before.
+    def _fast(self, a: Any, key: Any, b: Any, args: tuple[Any, ...], common: Any = None) -> Any:
+        """The case that matters: one output, dtypes and shapes seen before.
 
-        `a` is an array; `b` None, an array of the same shape, or a scalar on either side.
+        `a` is an array; `b` None, an array, or a scalar on either side. `common` is the shape and
+        size of the result where they are not those of `a`.
         """
         cached = self._cache.get(key)
         if cached is None:
@@ -156,9 +179,8 @@ class ufunc:
             refs = (wired, handle_a.ref) if args[0] is b else (handle_a.ref, wired)
         if session.ordinal != _current.device or not session.open:
             return self._general(args, {})
-        shadow_a = a._shadow
-        shape = shadow_a.shape
-        handle = Handle(session, shadow_a.size * itemsize)
+        shape, size = common or (a._shadow.shape, a._shadow.size)
+        handle = Handle(session, size * itemsize)
         session.submit((self._op, ((handle.ref[1], wire, shape, "C"),), refs, None))
         if session.used_bytes > session.limit_bytes or session.blocking:
             session.synchronize()
@@ -167,6 +189,36 @@ class ufunc:
         result._handle = handle
         result._owner = None
         return result
+
+    def _in_place(self, args: tuple[Any, ...]) -> Any:
+        """Do `a op= b` where dtype and shape stay as they are, else the general case."""
+        a, b = args[0], args[1]
+        if type(a) is not _ndarray:
+            return self._general(args, {})
+        char = a._shadow.dtype.char
+        kind = type(b)
+        cached = None
+        if kind is _ndarray:
+            if a._shadow.shape == b._shadow.shape:
+                cached = self._cache.get(char + b._shadow.dtype.char)
+        elif kind is float or (kind is int and 0 <= b <= 127):
+            cached = self._cache.get((char, kind))
+        if cached is None or cached[0].char != char:
+            return self._general(args, {})
+        handle_a = a._handle or core.handle_of(a)
+        session = handle_a.session
+        wired = b
+        if kind is _ndarray:
+            handle_b = b._handle or core.handle_of(b)
+            if handle_b.session is not session:
+                return self._general(args, {})
+            wired = handle_b.ref
+        if session.ordinal != _current.device or not session.open:
+            return self._general(args, {})
+        session.submit((self._op, (), (handle_a.ref, wired), {"out": handle_a.ref}))
+        if session.blocking:
+            session.synchronize()
+        return a
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any = None) -> Any:
         for value in args:
@@ -189,6 +241,8 @@ class ufunc:
         if key is not None and not given and not structured:
             made = out_dtypes[0]
             self._cache[key] = (made, values.dtype_to_wire(made), made.itemsize)
+        if not given and len(shapes) == len(arrays) == 2 and len(_broadcasts) < _MAX_BROADCASTS:
+            _broadcasts[shapes[0], shapes[1]] = (shape, prod(shape))
         options = self._options(where, dtype, casting, structured)
         if given:
             return self._into(inputs, outs, options, shape, out_dtypes)
