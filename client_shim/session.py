@@ -162,7 +162,7 @@ class DeviceSession:
             specs.append((handle.ref[1], dtype_to_wire(dtype), shape, order))
         self.submit((name, specs, args, kwargs))
         if self.used_bytes > self.limit_bytes or self.blocking:
-            self.synchronize()
+            self.settle()
         return handles
 
     def emit_view(
@@ -213,8 +213,6 @@ class DeviceSession:
         flat = array.reshape(-1) if order == "C" else array.T.reshape(-1)
         handles = [] if out is None else [Handle(self, array.nbytes)]
         outs = () if out is None else ((handles[0].ref[1], dtype_to_wire(out[1]), out[0], out[2]),)
-        if self.used_bytes > self.limit_bytes:
-            self.flush_releases()
         wire = (dtype_to_wire(array.dtype), array.shape, order)
         if array.nbytes <= m.INLINE_LIMIT_BYTES:
             record = (name, outs, (*prefix, (PAYLOAD, 0, *wire)), None)
@@ -224,7 +222,7 @@ class DeviceSession:
             self.submit((name, outs, (*prefix, (TRANSFER, transfer, *wire)), None))
             self.pipeline.upload(transfer, flat.view(np.uint8).data)
         if self.used_bytes > self.limit_bytes or self.blocking:
-            self.synchronize()
+            self.settle()
         return handles
 
     # ---------------------------------------------------------------- waits
@@ -255,8 +253,12 @@ class DeviceSession:
         """Wait until everything queued so far is done."""
         self.ask("synchronize", ())
 
-    def flush_releases(self) -> None:
-        """Take the device's word for the memory in use, after the releases that are queued."""
+    def settle(self) -> None:
+        """Wait for what is queued, and take the device's word for the memory in use.
+
+        Raises:
+            OutOfMemoryError: the last allocations did not fit.
+        """
         self.used_bytes = self.ask("memory", ())["used"]
 
     def close(self) -> None:

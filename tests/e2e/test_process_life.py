@@ -105,14 +105,21 @@ def test_a_script_may_end_without_waiting(tmp_path: Path) -> None:
 
 
 def test_out_of_memory_is_raised_at_the_call(tmp_path: Path) -> None:
-    code = (
-        "import cupy as cp\n"
-        "a = cp.zeros(1 << 20)\n"
-        "try:\n"
-        "    b = cp.zeros((1 << 40,))\n"
-        "except cp.cuda.memory.OutOfMemoryError as exc:\n"
-        "    print(isinstance(exc, MemoryError), 'Out of memory allocating' in str(exc))\n"
-        "print(int(a.sum()))\n"
+    (tmp_path / "script.py").write_text(
+        "import numpy as np, cupy as cp\n"
+        "def refused(call):\n"
+        "    try:\n        call()\n"
+        "    except cp.cuda.memory.OutOfMemoryError as exc:\n"
+        "        return 'Out of memory allocating' in str(exc) and isinstance(exc, MemoryError)\n"
+        "a = cp.ones(1 << 20)\n"
+        "print(refused(lambda: cp.zeros(1 << 40)))\n"
+        "print(refused(lambda: cp.asarray(np.zeros(16 << 20))))\n"
+        "print(refused(lambda: [a + i for i in range(9)]))\n"
+        "pool = cp.get_default_memory_pool()\npool.set_limit(size=10 << 20)\n"
+        "print(refused(lambda: a + a))\n"
+        "pool.set_limit(size=0)\nb = cp.ones(6 << 20)\n"
+        "print(int(a.sum()), int(b.sum()), pool.used_bytes())\n"
     )
-    done = cupool_run(["-c", code], tmp_path)
-    assert done.stdout == "True True\n0\n", done.stderr
+    done = cupool_run(["--mock-memory", "64MiB", "script.py"], tmp_path)
+    expected = f"True\nTrue\nTrue\nTrue\n{1 << 20} {6 << 20} {7 << 23}\n"
+    assert done.stdout == expected, done.stderr

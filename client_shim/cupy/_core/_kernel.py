@@ -183,7 +183,7 @@ class ufunc:
         handle = Handle(session, size * itemsize)
         session.submit((self._op, ((handle.ref[1], wire, shape, "C"),), refs, None))
         if session.used_bytes > session.limit_bytes or session.blocking:
-            session.synchronize()
+            session.settle()
         result = _new(_ndarray)
         result._shadow = _make(shape, dtype)
         result._handle = handle
