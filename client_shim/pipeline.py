@@ -221,9 +221,13 @@ class Pipeline:
             self._pump(lambda: request.done)
         finally:
             self._requests.pop(number, None)
-        if request.failure is not None:
+        failure, request.failure = request.failure, None
+        if failure is not None:
             self.failures.clear()
-            raise request.failure
+            try:
+                raise failure
+            finally:
+                del failure  # else frame and exception keep each other, and the arrays in between
         self.raise_failure()
         return request.value
 
@@ -232,7 +236,10 @@ class Pipeline:
         if self.failures:
             first = self.failures.popleft()
             self.failures.clear()
-            raise first
+            try:
+                raise first
+            finally:
+                del first
         if self.broken is not None:
             raise self.broken
 
