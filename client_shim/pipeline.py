@@ -33,6 +33,7 @@ _NONE_QUEUED = 1 << 62
 _FOLLOW_S = 0.05
 
 Loss = Callable[[str], BaseException]
+Resume = Callable[[int], "tuple[Channel, int] | None"]
 
 
 class Request:
@@ -86,9 +87,11 @@ class Pipeline:
     Args:
         channel: open and welcomed.
         lost: makes the exception for "the other side is gone", from what the channel said.
+        resume: opens a new channel to the same session after the given batch and says which
+            batch the worker has executed last; None if that cannot be.
     """
 
-    def __init__(self, channel: Channel, lost: Loss) -> None:
+    def __init__(self, channel: Channel, lost: Loss, resume: Resume | None = None) -> None:
         self.pending: list[Any] = []
         self.counters = Counters()
         self.relaid: dict[str, int] = {}
@@ -103,6 +106,10 @@ class Pipeline:
         # Reentrant: a Ctrl-C just after it was taken must not lock this thread out for ever.
         self._receive_lock = threading.RLock()
         self._turn = threading.Condition()
+        self._resume = resume
+        self._resume_lock = threading.RLock()
+        self._links = 1  # channels so far: a thread whose channel broke may come too late
+        self._kept: deque[Staged] = deque()  # sent and not yet acknowledged
         self._staged: Staged | None = None
         self._sequence = 0
         self._acknowledged = 0
@@ -150,6 +157,8 @@ class Pipeline:
                 if self.pending and self.pending[0] is staged.first:
                     del self.pending[: staged.count]
                 if staged.sequence > self._sequence:
+                    if not self._kept or self._kept[-1] is not staged:
+                        self._kept.append(staged)
                     self._send(staged.frames)
                     self._sequence = staged.sequence
                 self._staged = None
@@ -188,11 +197,39 @@ class Pipeline:
         return Staged(batch[0], taken, sequence, frames)
 
     def _send(self, frames: list[m.Frame]) -> None:
+        """Send a message. If the link breaks, a resumed one sends the kept batches again."""
+        link = self._links
         try:
             with self._send_lock:
                 self._channel.send(frames, SEND_TIMEOUT_S)
-        except (ChannelClosed, TimeoutError) as exc:
+        except ChannelClosed as exc:
+            self._reconnect(link, exc)
+        except TimeoutError as exc:
             self._break(exc)
+
+    def _reconnect(self, link: int, exc: ChannelClosed) -> None:
+        """Go on over a new channel; the session is lost if there is none, or in mid-transfer."""
+        with self._resume_lock:
+            if self._links != link or self.broken is not None:
+                return  # another thread was faster
+            found = None
+            if self._resume is not None and not self._incoming and not self._outgoing:
+                found = self._resume(self._acknowledged)
+            if found is None:
+                self._break(exc)
+                return
+            channel, executed = found
+            try:
+                # Under the lock: a batch is either among the kept, or goes by the new channel.
+                with self._send_lock:
+                    for staged in list(self._kept):
+                        if staged.sequence > executed:
+                            channel.send(staged.frames, SEND_TIMEOUT_S)
+                    self._channel, channel = channel, self._channel
+                    self._links += 1
+            except (ChannelClosed, TimeoutError) as again:
+                self._break(again)
+            channel.close(0)
 
     def send_message(self, message: m.Message, *frames: m.Frame) -> None:
         self._send([m.encode(message), *frames])
@@ -309,9 +346,13 @@ class Pipeline:
     # ---------------------------------------------------------------- receiving
 
     def _receive(self, timeout_s: float) -> bool:
+        link = self._links
         try:
             frames = self._channel.receive(timeout_s)
-        except (ChannelClosed, ProtocolViolation) as exc:
+        except ChannelClosed as exc:
+            self._reconnect(link, exc)
+            return False
+        except ProtocolViolation as exc:
             self._break(exc)
             return False
         if frames is None:
@@ -327,6 +368,8 @@ class Pipeline:
             self._take_value(message, payloads)
         elif isinstance(message, m.Ack):
             self._acknowledged = max(self._acknowledged, message.sequence)
+            while self._kept and self._kept[0].sequence <= self._acknowledged:
+                self._kept.popleft()
             self.failures.extend(from_failure(f) for f in message.failures)
             for name, count in message.relaid.items():
                 self.relaid[name] = self.relaid.get(name, 0) + count
@@ -389,6 +432,7 @@ class Pipeline:
 
     def close(self, reason: str, timeout_s: float) -> None:
         """Send what is queued and Bye; never raises, never waits longer than `timeout_s`."""
+        self._resume = None
         if self._flush_lock.acquire(timeout=timeout_s):
             try:
                 if self.broken is None:

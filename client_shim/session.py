@@ -12,38 +12,23 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from time import monotonic
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from cupool import __version__
+from cupool.client_shim import handshake, shadow
 from cupool.client_shim import lease as leases
-from cupool.client_shim import shadow
 from cupool.client_shim.handles import Handle
 from cupool.client_shim.pipeline import Pipeline, Request
 from cupool.config import Settings, load
-from cupool.errors import (
-    AccessDenied,
-    LeaseLost,
-    PoolError,
-    PoolUnreachable,
-    ProtocolMismatch,
-    ProtocolViolation,
-    SessionClosed,
-)
+from cupool.errors import LeaseLost, PoolError, SessionClosed
 from cupool.proto import messages as m
-from cupool.proto import versions
 from cupool.proto.values import PAYLOAD, TRANSFER, dtype_to_wire
-from cupool.transport.channel import Channel, ChannelClosed, connect
+from cupool.transport.channel import Channel, ChannelClosed
 
-HANDSHAKE_TIMEOUT_S = 15.0
 IDLE_BUSY_S = 0.002
 IDLE_QUIET_S = 0.05
 CLOSE_TIMEOUT_S = 2.0
-
-_UNEXPLAINED = ("running", "unknown", "broker_unreachable", "")
-"""States in which the broker does not know of any death: what the channel said comes first."""
 
 OutLayout: TypeAlias = "tuple[tuple[int, ...], np.dtype[Any], shadow.Order]"
 
@@ -70,12 +55,9 @@ class DeviceSession:
         self.open = True
         self.blocking = settings.blocking
         self.wait_sites: dict[str, int] | None = {} if settings.stats else None
-        self.channel = _connect(granted)
-        self.channel.send(
-            [m.encode(m.Hello(versions.MINIMUM, versions.CURRENT, granted.token, _client()))]
-        )
+        self.channel = handshake.open_channel(granted)
         self.info: m.DeviceInfo
-        self.pipeline = Pipeline(self.channel, self._lost)
+        self.pipeline = Pipeline(self.channel, self._lost, self._resume)
         self.pending = self.pipeline.pending
         self.submit = self.pipeline.submit
 
@@ -85,32 +67,22 @@ class DeviceSession:
         Raises:
             ProtocolMismatch, AccessDenied, LeaseLost, PoolUnreachable
         """
-        deadline = monotonic() + HANDSHAKE_TIMEOUT_S
-        frames = None
-        while frames is None and monotonic() < deadline:
-            try:
-                frames = self.channel.receive(deadline - monotonic())
-            except ChannelClosed as exc:
-                raise self._lost(str(exc)) from exc
-        if frames is None:
-            raise PoolUnreachable(
-                f"the session worker at {self.channel.url} did not answer in"
-                f" {HANDSHAKE_TIMEOUT_S:.0f} s",
-                remedy="see the pool's state:   cupool status",
-                reference=f"session {self.granted.session_id}",
-            )
-        answer = m.decode(frames)
-        if isinstance(answer, m.Refuse):
-            raise _refused(answer, self.granted)
-        if not isinstance(answer, m.Welcome):
-            raise ProtocolViolation(f"the server answered Hello with {type(answer).__name__}")
-        self.info = answer.device
+        try:
+            self.info = handshake.receive_welcome(self.channel, self.granted).device
+        except ChannelClosed as exc:
+            raise self._lost(str(exc)) from exc
+
+    def _resume(self, resume_after: int) -> tuple[Channel, int] | None:
+        found = handshake.resume(self.settings, self.granted, resume_after)
+        if found is not None:
+            self.channel = found[0]
+        return found
 
     def _lost(self, what: str) -> BaseException:
         self.open = False
         state, message = leases.explain(self.settings, self.granted.session_id)
         where = f"GPU {self.ordinal} ({self.granted.name} of server {self.granted.server})"
-        if state in _UNEXPLAINED:
+        if state == handshake.RUNNING or state in handshake.UNEXPLAINED:
             message = f"the link to its worker broke, {what}; {message}" if message else what
         return LeaseLost(
             f"the session on {where} is lost: {message or what}",
@@ -271,38 +243,6 @@ class DeviceSession:
         """Forget the session in a forked child: it is the parent's."""
         self.open = False
         self.channel.abandon()
-
-
-def _client() -> str:
-    return f"cupool {__version__}, python {sys.version_info[0]}.{sys.version_info[1]}"
-
-
-def _connect(granted: leases.GrantedDevice) -> Channel:
-    problem: PoolError | None = None
-    for url in granted.urls:
-        try:
-            return connect(url, HANDSHAKE_TIMEOUT_S)
-        except PoolUnreachable as exc:
-            problem = exc
-    raise problem or PoolUnreachable(
-        f"server {granted.server} offers no address that this client can use",
-        remedy="choose another carrier:   cupool run --carrier tcp ...",
-    )
-
-
-def _refused(answer: m.Refuse, granted: leases.GrantedDevice) -> PoolError:
-    reference = f"session {granted.session_id}"
-    if answer.reason == "version":
-        older = "this client" if answer.minimum > versions.CURRENT else f"server {granted.server}"
-        return ProtocolMismatch(
-            f"this client speaks protocol {versions.MINIMUM} to {versions.CURRENT}, the server"
-            f" {answer.minimum} to {answer.current}",
-            remedy=f"upgrade {older}:   pip install --upgrade cupool",
-            reference=reference,
-        )
-    if answer.reason == "denied":
-        return AccessDenied(answer.message, reference=reference)
-    return LeaseLost(answer.message, reference=reference)
 
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep

@@ -252,3 +252,56 @@ def test_a_large_value_arrives_in_its_destination() -> None:
     pipeline.pending.append(("fetch", 1, ((0, 1),), None))
     assert pipeline.wait(1, request) is target
     np.testing.assert_array_equal(target, data)
+
+
+class Breaking(Scripted):
+    """A channel whose link breaks at a given batch."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(lambda message: [])
+        self._at = at
+
+    def send(self, frames: Sequence[m.Frame], timeout_s: float | None = None) -> None:
+        super().send(frames, timeout_s)
+        message = self.sent[-1]
+        if isinstance(message, m.Batch) and message.sequence == self._at:
+            raise ChannelClosed("the link broke")
+
+
+@pytest.mark.parametrize("executed", [0, 1, 2, 3])
+def test_over_a_resumed_link_go_the_batches_that_were_not_executed(executed: int) -> None:
+    old, new = Breaking(at=3), Scripted(answering)
+    asked: list[int] = []
+
+    def resume(after: int) -> tuple[Channel, int]:
+        asked.append(after)
+        return new, executed
+
+    pipeline = Pipeline(old, _lost, resume)
+    for name in ("one", "two", "three"):
+        pipeline.pending.append((name, (), (), None))
+        pipeline.flush()
+    assert asked == [0]
+    assert [r[0] for r in records(new)] == ["one", "two", "three"][executed:]
+    assert wait(pipeline, 9) == 9
+    assert [b.sequence for b in new.sent if isinstance(b, m.Batch)] == list(range(executed + 1, 5))
+
+
+def test_a_link_that_breaks_in_a_wait_is_resumed_there() -> None:
+    old = Scripted(lambda message: [])
+    new = Scripted(answering)
+    pipeline = Pipeline(old, _lost, lambda after: (new, 0))
+    assert wait(pipeline, 4) == 4
+
+
+def test_a_session_that_cannot_be_resumed_is_lost() -> None:
+    pipeline = Pipeline(Scripted(lambda message: []), _lost, lambda after: None)
+    with pytest.raises(LeaseLost, match="the script has ended"):
+        wait(pipeline, 4)
+
+
+def test_acknowledged_batches_are_not_kept() -> None:
+    pipeline = Pipeline(Scripted(answering), _lost)
+    assert wait(pipeline, 1) == 1
+    pipeline.poll()
+    assert not pipeline._kept

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from cupool.client_shim import lease, session
+from cupool.client_shim import handshake, lease, session
 from cupool.config import load
 from cupool.errors import (
     AccessDenied,
@@ -24,6 +24,7 @@ from cupool.transport.channel import Channel, ChannelClosed
 GRANTED = lease.GrantedDevice(
     "lab", 0, "cupool mock GPU", "mock", "s1", "secret", ("inproc://x",), 1 << 30
 )
+BUSY = m.Refuse("busy", "one moment")
 DEVICE = m.DeviceInfo("cupool mock GPU", "mock", 1 << 30, "9.0", "lab", 0)
 
 
@@ -53,7 +54,7 @@ class Answering(Channel):
 
 def opened(monkeypatch: pytest.MonkeyPatch, *answers: m.Message) -> session.DeviceSession:
     channel = Answering(*answers)
-    monkeypatch.setattr(session, "_connect", lambda granted: channel)
+    monkeypatch.setattr(handshake, "connect", lambda url, timeout_s: channel)
     monkeypatch.setattr(lease, "explain", lambda settings, id: ("worker_died", "worker 7 died"))
     return session.DeviceSession(0, GRANTED, load({}, {}, []).settings)
 
@@ -87,9 +88,8 @@ def test_another_answer_says_whose_fault_it_is(
 def test_no_answer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     one = opened(monkeypatch)
     monkeypatch.setattr(one.channel, "receive", lambda timeout_s: None)
-    monkeypatch.setattr(session, "HANDSHAKE_TIMEOUT_S", 0.01)
     with pytest.raises(PoolUnreachable, match="did not answer"):
-        one.welcome()
+        handshake.receive_welcome(one.channel, GRANTED, timeout_s=0.01)
 
 
 def test_a_lost_session_says_what_died_and_stays_lost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,3 +108,41 @@ def test_a_closed_session_is_the_users_own_doing(monkeypatch: pytest.MonkeyPatch
     one.close()
     with pytest.raises(SessionClosed):
         one.emit("zeros", (), None, ())
+
+
+@pytest.mark.parametrize(
+    ("states", "answers", "resumed"),
+    [
+        ([], [m.Welcome(1, "s1", DEVICE, 7)], True),
+        (["running"], [BUSY, m.Welcome(1, "s1", DEVICE, 7)], True),
+        (["worker_died"], [BUSY], False),
+        (["running", "worker_died"], [BUSY, BUSY], False),
+    ],
+)
+def test_a_link_is_resumed_while_the_session_runs(
+    states: list[str], answers: list[m.Message], resumed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handshake, "RETRY_PAUSE_S", 0)
+    monkeypatch.setattr(lease, "explain", lambda settings, id: (states.pop(0), ""))
+    channels = [Answering(answer) for answer in answers]
+    left = list(channels)
+    monkeypatch.setattr(handshake, "connect", lambda url, timeout_s: left.pop(0))
+    found = handshake.resume(load({}, {}, []).settings, GRANTED, 5)
+    assert (found is not None) is resumed
+    assert states == [] and left == []
+    if found is not None:
+        assert found == (channels[-1], 7)
+        (hello,) = channels[-1].sent
+        assert isinstance(hello, m.Hello) and hello.resume_after == 5
+
+
+def test_nobody_knows_and_nobody_answers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handshake, "RETRY_PAUSE_S", 0)
+    monkeypatch.setattr(handshake, "UNEXPLAINED_WITHIN_S", 0.05)
+    monkeypatch.setattr(lease, "explain", lambda settings, id: ("broker_unreachable", ""))
+
+    def nobody(url: str, timeout_s: float) -> Channel:
+        raise PoolUnreachable("nobody")
+
+    monkeypatch.setattr(handshake, "connect", nobody)
+    assert handshake.resume(load({}, {}, []).settings, GRANTED, 5) is None
