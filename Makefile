@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CHECKED := client_shim pool_server proto transport src tests examples benchmarks scripts
 
-.PHONY: demo test test-slow test-pythons check format generate bench clean
+.PHONY: demo test test-slow test-pythons conformance check format generate bench clean
 
 demo: $(VENV)/.runtime
 	@echo "k-means on scikit-learn's digits, on the embedded mock pool:"
@@ -32,6 +32,10 @@ test-pythons:
 	    $(MAKE) test PYTHON=python$$version VENV=.venv-$$version || exit 1; \
 	  else echo "python$$version is not installed: skipped"; fi; \
 	done
+
+# CuPy's own tests, a sample of them, on the mock: what fails must be expected to, and nothing else.
+conformance: $(VENV)/.dev
+	$(BIN)/python scripts/conformance.py
 
 check: $(VENV)/.dev $(VENV)-proto/.ready
 	$(BIN)/ruff format --check $(CHECKED)

@@ -33,6 +33,10 @@ CLOSE_TIMEOUT_S = 2.0
 OutLayout: TypeAlias = "tuple[tuple[int, ...], np.dtype[Any], shadow.Order]"
 
 
+before_wait: Callable[[], None] | None = None
+"""Called before each wait for an answer; raises if the script has forbidden waits."""
+
+
 class DeviceSession:
     """One granted device: makes handles, emits operations, waits for values.
 
@@ -209,6 +213,8 @@ class DeviceSession:
         """
         if not self.open:
             self.check()
+        if before_wait is not None:
+            before_wait()
         if self.wait_sites is not None:
             site = _user_line()
             self.wait_sites[site] = self.wait_sites.get(site, 0) + 1

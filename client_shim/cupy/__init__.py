@@ -74,11 +74,22 @@ def get_array_module(*args: Any) -> Any:
     return numpy
 
 
-for _name in ("testing", "typing"):
-    globals()[_name] = _unsupported.module(f"cupy.{_name}")
+typing = _unsupported.module("cupy.typing")
 _unsupported.fill(globals(), "cupy")
 _documentation.finish(globals(), "cupy")
 _documentation.finish(fft.__dict__, "cupy.fft")
 _documentation.finish(linalg.__dict__, "cupy.linalg")
 _documentation.finish(random.__dict__, "cupy.random")
 __all__ = [name for name in globals() if not name.startswith("_")]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "testing":  # for tests only: not loaded before somebody asks
+        from importlib import import_module
+
+        return import_module("cupool.client_shim.cupy.testing")
+    raise AttributeError(f"module 'cupy' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "testing"})

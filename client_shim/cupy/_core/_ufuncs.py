@@ -72,7 +72,7 @@ _INTERNAL = {
 def _build() -> dict[str, Any]:
     made: dict[str, Any] = {"matmul": matmul}
     for row in TABLE.values():
-        if row.kind == "ufunc":
+        if row.kind == "ufunc" and row.cupy == f"cupy.{row.name}":
             name = row.name
             described = listing().ufunc(row.cupy)
             if described is None:
@@ -81,6 +81,18 @@ def _build() -> dict[str, Any]:
             by_dtype = Loops(name, _BY_DTYPE[name]) if name in _BY_DTYPE else None
             made[name] = ufunc(name, loops, describe(row.cupy), by_dtype)
     made |= {alias: made[name] for alias, name in ALIASES.items()}
+    return made
+
+
+def build_elsewhere(module: str) -> dict[str, Any]:
+    """Make the ufuncs of another module of CuPy's, e.g. "cupyx.scipy.special", by short name."""
+    made: dict[str, Any] = {}
+    for row in TABLE.values():
+        parent, _, name = row.cupy.rpartition(".")
+        described = listing().ufunc(row.cupy)
+        if row.kind == "ufunc" and parent == module and described is not None:
+            loops = Loops(name, described.types)
+            made[name] = ufunc(name, loops, describe(row.cupy), op=row.name, module=module)
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -34,8 +35,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: A
             return NotImplemented
     own = getattr(_operators.ufuncs, name, None)
     if own is None:
-        special = sys.modules.get("cupool.client_shim.cupyx.scipy.special")
-        own = getattr(special, name, None)
+        special = importlib.import_module("cupool.client_shim.cupyx.scipy.special")
+        own = vars(special)["_UFUNCS"].get({"psi": "digamma"}.get(name, name))
     if own is None:
         return NotImplemented
     if name in _COMPARISONS:  # NumPy hands a scalar on the left over as an array

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cupool.client_shim.cupy import _unsupported
-from cupool.client_shim.cupy.cuda import device, memory, runtime, stream
+from cupool.client_shim.cupy.cuda import cufft, device, memory, runtime, stream
 from cupool.client_shim.cupy.cuda.device import Device, get_device_id
 from cupool.client_shim.cupy.cuda.memory import (
     MemoryPointer,
@@ -28,6 +28,7 @@ __all__ = [
     "PinnedMemoryPool",
     "Stream",
     "alloc",
+    "cufft",
     "device",
     "get_current_stream",
     "get_device_id",
@@ -48,7 +49,7 @@ def _fill() -> dict[str, Any]:
     names: dict[str, Any] = globals()
     for sub in ("compiler", "function", "graph", "memory_hooks", "nvtx", "profiler", "texture"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
-    for sub in ("cublas", "cufft", "curand", "cusolver", "cusparse", "driver", "nccl", "nvrtc"):
+    for sub in ("cublas", "curand", "cusolver", "cusparse", "driver", "nccl", "nvrtc"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
     for sub in ("pinned_memory", "cub", "cutensor", "thrust", "common"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))

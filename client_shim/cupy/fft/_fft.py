@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim import shadow as _shadow
-from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._dtype import complex_of, real_of
 from cupool.client_shim.cupy._creation.from_data import asarray
+from cupool.client_shim.cupy.cuda import cufft
+from cupool.client_shim.cupy.fft import _plans
 from cupool.client_shim.cupy.fft._config import config
 
 __all__ = [
@@ -118,14 +119,13 @@ def _send(
         shape[axes[-1]] = lengths[-1] // 2 + 1
         if a.dtype.kind == "c":
             a = a.astype(real_of(a.dtype))
+    elif value_type == "C2R" and a.dtype.char == "e":
+        a = a.astype(np.float32)  # cupy.fft would return float16
     made = _result_dtype(a, value_type)
     result = tuple(shape)
     if order is None:
         last = axes[-2] if value_type == "R2C" and len(axes) > 1 else axes[-1]
         order = _swapped(result, last, made)
-    if value_type == "C2R" and len(axes) == 1 and a.dtype.char == "e":
-        made = a.dtype
-        order = order if isinstance(order, str) else _swapped(result, axes[-1], made)
     args = (a, tuple(lengths), tuple(int(x) for x in axes), norm)
     return calls.call_one(_NAMES[value_type, direction], args, None, result, made, order)
 
@@ -145,7 +145,7 @@ def _fft(
     Raises:
         TypeError: not a device array.
         ValueError: lengths and axes that do not fit, a bad norm, no points.
-        OperationNotSupported: a cuFFT plan.
+        RuntimeError: two cuFFT plans.
     """
     _check_array(a)
     _check_lengths(s, axes)
@@ -158,7 +158,7 @@ def _fft(
             return a  # type: ignore[no-any-return]
         raise IndexError("list index out of range")
     norm = _check_norm(norm)
-    _refuse_plan(plan)
+    check_plan(a, s, axes, value_type, plan)
     return _send(a, s, axes, norm, direction, value_type, None)
 
 
@@ -182,7 +182,6 @@ def _fftn(
         if value_type == "C2C":
             return a  # type: ignore[no-any-return]
         raise IndexError("list index out of range")
-    _refuse_plan(plan)
     if order == "A":
         order = "F" if a.flags.f_contiguous else "C"
     elif order not in ("C", "F"):
@@ -190,12 +189,24 @@ def _fftn(
     for axis, count in enumerate(a.shape):
         if axis not in in_order:
             _check_points(count)
+    lengths = _lengths(a, s, axes, value_type)
+    by_axis = dict(zip((x % a.ndim for x in axes), lengths, strict=True))
+    sorted_lengths = [by_axis[x] for x in in_order]
+    _plans.check_at_once(plan, a.dtype, sorted_lengths, order, value_type, in_order[-1])
+    if overwrite_x and value_type == "C2C" and a.dtype.kind == "c" and out is None:
+        same = all(a.shape[axis] == n for axis, n in by_axis.items())
+        out = a if same and a.flags.forc else None  # as in CuPy, the result is then `a` itself
     return calls.with_out(_send(a, s, axes, norm, direction, value_type, order), out)
 
 
-def _refuse_plan(plan: Any) -> None:
-    if plan is not None:
-        _unsupported.refuse("a cuFFT plan as an argument")
+def check_plan(a: ndarray, s: Any, axes: Sequence[int], value_type: str, plan: Any) -> None:
+    """Check a cuFFT plan against a transform axis by axis; see `_plans`."""
+    if plan is None and _plans.chosen(None) is None:
+        return
+    shape = list(a.shape)
+    for axis, length in zip(axes, _lengths(a, s, axes, value_type), strict=True):
+        shape[axis] = length
+    _plans.check_axis_by_axis(plan, a.dtype, shape, axes, value_type)
 
 
 def _prep_fftn_axes(
@@ -233,9 +244,15 @@ def _nd_plan_is_possible(axes: tuple[int, ...], ndim: int) -> bool:
 def _default_fft_func(
     a: Any, s: Any = None, axes: Any = None, plan: Any = None, value_type: str = "C2C"
 ) -> Any:
-    """Return `_fft` or `_fftn`, whichever CuPy would use: layouts and checks follow from it."""
-    _check_array(a)
-    if a.ndim == 1 or not config._enable_nd_planning.get():
+    """Return `_fft` or `_fftn`, whichever CuPy would use: layouts and checks follow from it.
+
+    Raises:
+        RuntimeError: a plan as an argument inside of another one's block.
+    """
+    plan = _plans.chosen(plan)
+    if isinstance(plan, cufft.PlanNd):
+        return _fftn
+    if isinstance(plan, cufft.Plan1d) or a.ndim == 1 or not config._enable_nd_planning.get():
         return _fft
     if a.flags.f_contiguous and value_type != "C2C":
         return _fft
@@ -303,7 +320,14 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> ndarray:
     """Transform an axis back to real values; `n` is `2 * (points - 1)` by default."""
-    return _fft(a, (n,), (axis,), norm, _INVERSE, "C2R")
+    return _as_half(a, (axis,), _fft(a, (n,), (axis,), norm, _INVERSE, "C2R"))
+
+
+def _as_half(a: Any, axes: Any, result: ndarray) -> ndarray:
+    """Return real results of float16 along one axis in float16, as CuPy does."""
+    if a.dtype.char == "e" and axes is not None and len(axes) == 1:
+        return result.astype(a.dtype)  # type: ignore[no-any-return]
+    return result
 
 
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> ndarray:
@@ -325,7 +349,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> n
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> ndarray:
     """Transform several axes back to real values; see `irfft` for the last of them."""
     transform = _default_fft_func(a, s, axes, value_type="C2R")
-    return transform(a, s, axes, norm, _INVERSE, "C2R")  # type: ignore[no-any-return]
+    return _as_half(a, axes, transform(a, s, axes, norm, _INVERSE, "C2R"))
 
 
 def _swap_direction(norm: str | None) -> str:

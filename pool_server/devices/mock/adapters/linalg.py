@@ -150,7 +150,8 @@ def einsum(subscripts: str, *operands: NpArray, dtype: Any, optimize: Any, outs:
 @adapter("cross")
 def cross(a: NpArray, b: NpArray, axisa: int = -1, axisb: int = -1, axisc: int = -1) -> NpArray:
     """Vectors of two components as well, which NumPy took until 2.4."""
-    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    dtype = np.promote_types(a.dtype, b.dtype)  # first: minus an unsigned number would wrap
+    a, b = (np.moveaxis(x.astype(dtype), i, -1) for x, i in ((a, axisa), (b, axisb)))
     if a.shape[-1] == b.shape[-1] == 3:
         return np.moveaxis(np.cross(a, b), -1, axisc)
     plane = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]

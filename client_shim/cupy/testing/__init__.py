@@ -1,0 +1,126 @@
+"""`cupy.testing`: what tests of code for CuPy are written with. All of it runs on this machine.
+
+`import cupy` does not load it; `cupy.testing` does, and pytest only where a test asks for it.
+"""
+
+from __future__ import annotations
+
+from cupool.client_shim.cupy.testing._array import (
+    assert_allclose,
+    assert_array_almost_equal,
+    assert_array_almost_equal_nulp,
+    assert_array_equal,
+    assert_array_less,
+    assert_array_list_equal,
+    assert_array_max_ulp,
+)
+from cupool.client_shim.cupy.testing._attr import (
+    multi_gpu,
+    slow,
+)
+from cupool.client_shim.cupy.testing._dtypes import (
+    for_all_dtypes,
+    for_all_dtypes_combination,
+    for_CF_orders,
+    for_complex_dtypes,
+    for_contiguous_axes,
+    for_dtypes,
+    for_dtypes_combination,
+    for_float_dtypes,
+    for_int_dtypes,
+    for_int_dtypes_combination,
+    for_orders,
+    for_signed_dtypes,
+    for_signed_dtypes_combination,
+    for_unsigned_dtypes,
+    for_unsigned_dtypes_combination,
+)
+from cupool.client_shim.cupy.testing._helper import (
+    AssertFunctionIsCalled,
+    NumpyAliasBasicTestBase,
+    NumpyAliasValuesTestBase,
+    assert_warns,
+    generate_matrix,
+    installed,
+    numpy_satisfies,
+    shaped_arange,
+    shaped_linspace,
+    shaped_random,
+    shaped_reverse_arange,
+    shaped_sparse_random,
+    with_requires,
+)
+from cupool.client_shim.cupy.testing._loops import (
+    numpy_cupy_allclose,
+    numpy_cupy_array_almost_equal,
+    numpy_cupy_array_almost_equal_nulp,
+    numpy_cupy_array_equal,
+    numpy_cupy_array_less,
+    numpy_cupy_array_list_equal,
+    numpy_cupy_array_max_ulp,
+    numpy_cupy_equal,
+    numpy_cupy_raises,
+)
+from cupool.client_shim.cupy.testing._parameterized import (
+    parameterize,
+    product,
+    product_dict,
+)
+from cupool.client_shim.cupy.testing._random import (
+    fix_random,
+    generate_seed,
+)
+
+__all__ = [
+    "AssertFunctionIsCalled",
+    "NumpyAliasBasicTestBase",
+    "NumpyAliasValuesTestBase",
+    "assert_allclose",
+    "assert_array_almost_equal",
+    "assert_array_almost_equal_nulp",
+    "assert_array_equal",
+    "assert_array_less",
+    "assert_array_list_equal",
+    "assert_array_max_ulp",
+    "assert_warns",
+    "fix_random",
+    "for_CF_orders",
+    "for_all_dtypes",
+    "for_all_dtypes_combination",
+    "for_complex_dtypes",
+    "for_contiguous_axes",
+    "for_dtypes",
+    "for_dtypes_combination",
+    "for_float_dtypes",
+    "for_int_dtypes",
+    "for_int_dtypes_combination",
+    "for_orders",
+    "for_signed_dtypes",
+    "for_signed_dtypes_combination",
+    "for_unsigned_dtypes",
+    "for_unsigned_dtypes_combination",
+    "generate_matrix",
+    "generate_seed",
+    "installed",
+    "multi_gpu",
+    "numpy_cupy_allclose",
+    "numpy_cupy_array_almost_equal",
+    "numpy_cupy_array_almost_equal_nulp",
+    "numpy_cupy_array_equal",
+    "numpy_cupy_array_less",
+    "numpy_cupy_array_list_equal",
+    "numpy_cupy_array_max_ulp",
+    "numpy_cupy_equal",
+    "numpy_cupy_raises",
+    "numpy_satisfies",
+    "parameterize",
+    "product",
+    "product_dict",
+    "shaped_arange",
+    "shaped_linspace",
+    "shaped_random",
+    "shaped_reverse_arange",
+    "shaped_sparse_random",
+    "slow",
+    "with_requires",
+]

@@ -1,0 +1,117 @@
+"""Run the suites that others wrote against cupool, and compare with what is expected to fail.
+
+    python scripts/conformance.py                       the quick gate: a sample of cupy_tests
+    python scripts/conformance.py --full --core         the eleven core folders, all tests
+    python scripts/conformance.py scipy_tests --json out.json
+    python scripts/conformance.py --from out.json --update --match "text" --reason "why"
+    python scripts/conformance.py --coverage            write docs/coverage.md
+
+Exit status 1: a failure that is not expected, or an expected one that passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from conformance_parts import coverage, expected, report, running
+from conformance_parts.suites import CORE, EXPECTED, SUITES, Suite, fetch
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("suite", nargs="?", default="cupy_tests", choices=sorted(SUITES))
+    add("--full", action="store_true", help="all tests, not a sample")
+    add("--core", action="store_true", help="the eleven core folders of cupy_tests only")
+    add("--only", action="append", default=[], help="folders whose name contains this")
+    add("--seed", type=int, default=0, help="of the sample; only 0 is compared")
+    add("-n", type=int, default=min(os.cpu_count() or 1, 8), help="processes at a time")
+    add("--pool", default="", help="broker of the pool; default: one of its own per process")
+    add("--carrier", default="auto", help="how data travels")
+    add("--json", type=Path, help="write everything there")
+    add("--from", dest="stored", type=Path, help="do not run, take what --json wrote")
+    add("--waits", action="store_true", help="list operations whose metadata was asked for")
+    add("--layouts", action="store_true", help="list operations whose results were re-laid")
+    add("--failures", action="store_true", help="list every unexpected failure with its message")
+    add("--update", action="store_true", help="rewrite the expected failures")
+    add("--match", default="", help="with --update: new failures whose name or message has this")
+    add("--reason", help="with --update: why the new failures are expected")
+    add("--coverage", action="store_true", help="write docs/coverage.md instead")
+    return parser.parse_args()
+
+
+def _units(suite: Suite, tests: Path, arguments: argparse.Namespace) -> list[str]:
+    units = suite.units(tests)
+    if arguments.core:
+        units = [unit for unit in units if Path(unit).name.removesuffix("_tests") in CORE]
+    if arguments.only:
+        units = [unit for unit in units if any(text in unit for text in arguments.only)]
+    return units
+
+
+def _run(suite: Suite, arguments: argparse.Namespace) -> tuple[running.Results, list[str]]:
+    if arguments.stored:
+        stored = json.loads(arguments.stored.read_text())
+        return running.Results.from_json(stored["results"]), stored["units"]
+    tests = fetch(suite)
+    units = _units(suite, tests, arguments)
+    options = running.Options(
+        full=arguments.full,
+        processes=arguments.n,
+        seed=arguments.seed,
+        environment={"CUPOOL_POOL": arguments.pool, "CUPOOL_CARRIER": arguments.carrier},
+    )
+    results = running.run(suite, tests, units, options, lambda text: print(text, flush=True))
+    return results, units
+
+
+def _update(
+    path: Path, results: running.Results, verdict: expected.Verdict, arguments: argparse.Namespace
+) -> None:
+    if results.broken:
+        sys.exit("some pieces did not finish: no update from half a run")
+    text = arguments.match
+    new = [t for t in verdict.unexpected if text in t or text in results.why.get(t, "")]
+    if new and not arguments.reason:
+        sys.exit(f"{len(new)} new failures: say why with --reason (and choose with --match)")
+    lines = expected.updated(expected.read(path), verdict, new, arguments.reason or "")
+    expected.write(path, f"Expected failures of {path.stem}: test, then why.", lines)
+    print(f"{path}: {len(verdict.stale)} lines dropped, {len(new)} added")
+
+
+def main() -> int:
+    arguments = _arguments()
+    if arguments.coverage:
+        coverage.write()
+        return 0
+    suite = SUITES[arguments.suite]
+    results, units = _run(suite, arguments)
+    mode = "full" if arguments.full else "sample"
+    path = EXPECTED / f"{suite.name}.{mode}.txt"
+    verdict = expected.compare(results.outcomes, expected.read(path), units)
+    if arguments.json:
+        stored = {"suite": suite.name, "mode": mode, "units": units, "results": results.as_json()}
+        arguments.json.write_text(json.dumps(stored, indent=1))
+    print(report.table(units, results, verdict))
+    print(report.reasons(results, verdict))
+    if arguments.failures:
+        print(report.failures(results, verdict))
+    if arguments.waits:
+        print(report.counts("metadata asked for", results.asked, results.waits))
+    if arguments.layouts:
+        print(report.counts("results re-laid", results.relaid))
+    if arguments.update:
+        _update(path, results, verdict, arguments)
+        return 0
+    if arguments.seed != 0 and not arguments.full:
+        return 0
+    print(report.judgement(results, verdict))
+    return 1 if verdict.unexpected or verdict.stale or results.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""What a run looks like on a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from conformance_parts.expected import FAILURES, Verdict
+from conformance_parts.running import Results
+
+_COLUMNS = ("passed", "failed", "expected", "skipped", "xfailed")
+
+
+def table(units: Sequence[str], results: Results, verdict: Verdict) -> str:
+    """Return counts by piece; the share is passed of (passed + failed + expected failures)."""
+    rows = {unit: Counter[str]() for unit in sorted(units)}
+    for test, outcome in results.outcomes.items():
+        unit = next((u for u in rows if test == u or test.startswith((f"{u}/", f"{u}::"))), None)
+        if unit is None:
+            unit = "other"
+            rows.setdefault(unit, Counter())
+        if outcome in FAILURES:
+            outcome = "expected" if test in verdict.expected else "failed"
+        rows[unit][outcome] += 1
+    total: Counter[str] = Counter()
+    for row in rows.values():
+        total.update(row)
+    width = max([len(unit) for unit in rows] + [5])
+    lines = [f"{'':{width}}" + "".join(f"{c:>10}" for c in _COLUMNS) + "     share       s"]
+    for unit, row in [*rows.items(), ("total", total)]:
+        numbers = "".join(f"{row[c]:>10}" for c in _COLUMNS)
+        judged = row["passed"] + row["failed"] + row["expected"]
+        share = f"{100 * row['passed'] / judged:8.2f} %" if judged else " " * 10
+        seconds = sum(results.seconds.values()) if unit == "total" else results.seconds.get(unit, 0)
+        lines.append(f"{unit:{width}}{numbers}{share}{seconds:8.0f}")
+    return "\n".join(lines)
+
+
+def reasons(results: Results, verdict: Verdict, most: int = 12) -> str:
+    """Return why tests failed, were expected to, or were skipped, by count."""
+    failed = Counter(_kind(results.why.get(test, "")) for test in verdict.unexpected)
+    expected = Counter(verdict.expected.values())
+    skipped = Counter(
+        _kind(results.why[t]) for t, outcome in results.outcomes.items() if outcome == "skipped"
+    )
+    parts = []
+    titled = (("failed", failed), ("expected to fail", expected), ("skipped", skipped))
+    for title, counter in titled:
+        if counter:
+            parts.append(f"\n{title}:")
+            parts += [f"  {count:5d}  {why}" for why, count in counter.most_common(most)]
+    return "\n".join(parts)
+
+
+def failures(results: Results, verdict: Verdict) -> str:
+    """Return every unexpected failure with its message."""
+    return "\n".join(f"{t}\n    {results.why.get(t, '')}" for t in sorted(verdict.unexpected))
+
+
+def counts(title: str, counter: Counter[str], waits: int | None = None) -> str:
+    """Return operations by how often something happened to them."""
+    whole = sum(counter.values())
+    head = f"\n{title}: {whole} times, {len(counter)} operations"
+    if waits is not None:
+        head += f" (of {waits} waits)"
+    return "\n".join([head, *(f"  {n:6d}  {name}" for name, n in counter.most_common())])
+
+
+def judgement(results: Results, verdict: Verdict, most: int = 40) -> str:
+    """Return what is not as expected."""
+    lines = [f"not finished: {unit}: {why}" for unit, why in sorted(results.broken.items())]
+    lines += [f"fails, and should not: {test}" for test in sorted(verdict.unexpected)]
+    lines += [f"expected to fail: {x.pattern}: {why}" for x, why in verdict.stale.items()]
+    if not lines:
+        return "\nas expected"
+    rest = len(lines) - most
+    return "\n".join(["", *lines[:most], *([f"and {rest} more"] if rest > 0 else [])])
+
+
+def _kind(message: str) -> str:
+    """Bring messages that differ in numbers and addresses together."""
+    return re.sub(r"0x[0-9a-f]+|\d+", "N", message)[:150]

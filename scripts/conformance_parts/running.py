@@ -1,0 +1,158 @@
+"""Runs a suite: one pytest process for each piece, several at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from conformance_parts.suites import EXPECTED, Suite
+
+_FIRST = ("fft", "math", "core", "random", "linalg", "ndimage", "sparse", "signal")
+"""Pieces that take longest start first."""
+
+
+@dataclass
+class Options:
+    """How to run.
+
+    Attributes:
+        full: all tests, not a sample.
+        processes: how many pieces at a time.
+        environment: settings for cupool.
+        test_timeout_s, unit_timeout_s: bounds for one test and for one piece.
+    """
+
+    full: bool
+    processes: int
+    environment: dict[str, str]
+    seed: int = 0
+    test_timeout_s: int = 120
+    unit_timeout_s: int = 3600
+
+
+@dataclass
+class Results:
+    """What came out, over all pieces.
+
+    Attributes:
+        outcomes, why: of each test: passed, failed, error, crashed, skipped, xfailed.
+        asked: operations whose results' metadata had to be asked for.
+        relaid: operations whose results had to be copied into the promised layout.
+        seconds: by piece.
+        broken: pieces whose process did not finish, and why.
+    """
+
+    outcomes: dict[str, str] = field(default_factory=dict)
+    why: dict[str, str] = field(default_factory=dict)
+    asked: Counter[str] = field(default_factory=Counter)
+    relaid: Counter[str] = field(default_factory=Counter)
+    waits: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def take(self, row: dict[str, Any]) -> None:
+        """Add one line of a piece's record."""
+        if "counts" in row:
+            self.asked.update(row["counts"]["asked"])
+            self.relaid.update(row["counts"]["relaid"])
+            self.waits += row["counts"]["waits"]
+            return
+        self.outcomes[row["test"]] = row["outcome"]
+        self.why[row["test"]] = row["why"]
+
+    def as_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Results:
+        made = cls(**stored)
+        made.asked, made.relaid = Counter(made.asked), Counter(made.relaid)
+        return made
+
+
+def run(
+    suite: Suite, tests: Path, units: Sequence[str], options: Options, say: Callable[[str], None]
+) -> Results:
+    """Run pieces of a suite and collect what came out."""
+    results = Results()
+    ordered = sorted(units, key=lambda unit: not any(name in unit for name in _FIRST))
+    with tempfile.TemporaryDirectory() as scratch:
+
+        def one(numbered: tuple[int, str]) -> None:
+            number, unit = numbered
+            record = Path(scratch) / f"{number}.jsonl"
+            began = monotonic()
+            problem = _run_unit(suite, tests, unit, options, record)
+            results.seconds[unit] = round(monotonic() - began, 1)
+            if problem:
+                results.broken[unit] = problem
+            if record.is_file():
+                for line in record.read_text().splitlines():
+                    results.take(json.loads(line))
+            say(f"{unit}: {results.seconds[unit]:.0f} s" + (f", {problem}" if problem else ""))
+
+        with ThreadPoolExecutor(options.processes) as pool:
+            list(pool.map(one, enumerate(ordered)))
+    return results
+
+
+def _run_unit(suite: Suite, tests: Path, unit: str, options: Options, record: Path) -> str:
+    """Run one piece; return what went wrong with its process, or nothing."""
+    scripts = Path(__file__).resolve().parents[1]
+    environment = {
+        **os.environ,
+        **options.environment,
+        "PYTHONPATH": str(scripts),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "CUPY_SEED": "0",
+        "CUPY_TEST_GPU_LIMIT": "1",
+        "CUPOOL_CONFORMANCE_RESULTS": str(record),
+        "CUPOOL_CONFORMANCE_SKIPS": str(EXPECTED / f"{suite.name}.skips.txt"),
+    }
+    environment.pop("CUPY_TEST_RANDOM_SUBSAMPLE", None)
+    if not options.full:
+        environment["CUPY_TEST_RANDOM_SUBSAMPLE"] = "1"
+        environment["_CUPY_TEST_SUBSAMPLE_SEED"] = str(options.seed)
+    command = [sys.executable, "-m", "cupool", "run", "-m", "pytest"]
+    command += ["-p", "conformance_parts.plugin"]
+    command += ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    command += [
+        "--continue-on-collection-errors",
+        "--import-mode=append",
+        "-q",
+        "--tb=short",
+        "-m",
+        "not slow and not multi_gpu",
+    ]
+    command += [f"--timeout={options.test_timeout_s}", unit]
+    log = record.with_suffix(".log")
+    with log.open("w") as output:
+        try:
+            code = subprocess.run(
+                command,
+                cwd=tests,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=options.unit_timeout_s,
+            ).returncode
+        except subprocess.TimeoutExpired:
+            return f"not finished after {options.unit_timeout_s} s"
+    if code in (0, 1, 2, 5):  # passed, failed, files that cannot be read, nothing to run
+        return "" if record.is_file() else f"no record: {_last_lines(log)}"
+    return f"ended with {code}: {_last_lines(log)}"
+
+
+def _last_lines(log: Path) -> str:
+    return " | ".join(log.read_text(errors="replace").splitlines()[-4:])[-600:]
