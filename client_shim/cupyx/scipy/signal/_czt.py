@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ _operation = declared("scipy.signal")
 
 
 def _check_points(count: Any, what: str) -> int:
-    count = operator.index(count)
-    if count < 1:
+    if not isinstance(count, (int, np.integer)) or count < 1:
         raise ValueError(f"Invalid number of {what} ({count}) specified.")
     return int(count)
 
