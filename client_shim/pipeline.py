@@ -403,7 +403,10 @@ class Pipeline:
             request.incoming = Incoming(wire[1], _bytes_of(target))
             self._incoming[wire[1]] = request
             return
-        request.value = values.Reader(_no_arrays, payloads).read(wire)
+        value = values.Reader(_no_arrays, payloads).read(wire)
+        if payloads and isinstance(value, np.ndarray):
+            value = value.copy(order="K")  # the user's own: the message's memory is not writable
+        request.value = value
         self.counters.received_bytes += sum(len(p) for p in payloads)
         request.done = True
 

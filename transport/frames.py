@@ -77,7 +77,8 @@ def pack(frames: Sequence[Frame]) -> tuple[list[Frame], int]:
         else:
             lengths.append(size | _APART)
             apart.append(view.cast("B") if view.ndim != 1 or view.itemsize != 1 else view)
-    table = struct.pack(f"<B3xI{len(lengths)}I", SEVERAL, len(lengths), *lengths)
+    more = apart != []
+    table = struct.pack(f"<BB2xI{len(lengths)}I", SEVERAL, more, len(lengths), *lengths)
     first = b"".join((table, _PADDING[-len(table) % 16], *inline))
     return [first, *apart], total + _MESSAGE_COST
 
@@ -121,8 +122,8 @@ def apart_lengths(first: bytes) -> list[int]:
     Raises:
         ProtocolViolation: not the first part of a message, or over the limits.
     """
-    if first[:1] == b"\0":
-        return []
+    if first[:1] == b"\0" or (len(first) > 1 and not first[1]):
+        return []  # who announces none and sends some is found out by `unpack`
     lengths = [length ^ _APART for length in _table(first)[0] if length & _APART]
     if lengths and (max(lengths) > FRAME_LIMIT_BYTES or sum(lengths) > MESSAGE_LIMIT_BYTES):
         raise ProtocolViolation(f"a message announces {sum(lengths)} bytes, over the limit")

@@ -37,6 +37,8 @@ _SMALL = 2048  # bytes; below, a slice is cheaper than a view
 _NEVER_MS = 10**9
 _MAX_PEERS = 256
 _NOBLOCK = int(zmq.NOBLOCK)
+_SOCKET_EVENTS = int(zmq.EVENTS)  # as ints: the operators of pyzmq's enums cost as much as a call
+_POLLIN = int(zmq.POLLIN)
 _MORE = _NOBLOCK | int(zmq.SNDMORE)
 _FUSE = 2 * wire.WINDOW_MESSAGES + 64  # ZeroMQ's high-water mark: the window stays below it
 _LOST = {
@@ -93,6 +95,7 @@ class SharedSocket:
         # around them at whose start Ctrl-C could strike before anything was sent.
         self._send = super(zmq.Socket, self.socket).send
         self._receive = super(zmq.Socket, self.socket).recv
+        self._option = super(zmq.Socket, self.socket).get
 
     def _configure(self) -> None:
         options = {
@@ -364,7 +367,7 @@ class SharedSocket:
 
     def readable(self) -> bool:
         """Whether a read would find something; cheaper than a read that finds nothing."""
-        return not self.closed and bool(int(self.socket.get(zmq.EVENTS)) & zmq.POLLIN)
+        return not self.closed and bool(self._option(_SOCKET_EVENTS) & _POLLIN)
 
     def hand_over(self) -> None:
         """Wake the sleepers if this thread's use of the socket took the signal that they need."""

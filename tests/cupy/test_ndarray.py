@@ -267,3 +267,12 @@ def test_counted_waits() -> None:
         c.get()
         float(b)
     assert seen == ["fetch", "fetch"]
+
+
+@pytest.mark.parametrize("size", [1, 5000, 300_000])
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+def test_what_comes_to_the_host_is_the_callers_own(size: int, order: str) -> None:
+    host = cp.zeros((size, 2)).T.get(order=order)
+    assert host.flags.writeable
+    host += 1
+    assert float(host.sum()) == 2 * size

@@ -95,7 +95,7 @@ def test_lies_in_the_first_part_are_violations(first: bytes) -> None:
 
 
 def test_announced_sizes_are_limited_before_anything_is_read() -> None:
-    huge = struct.pack("<B3xII", 1, 1, (wire.FRAME_LIMIT_BYTES + 1) | 1 << 31)
+    huge = struct.pack("<BB2xII", 1, 1, 1, (wire.FRAME_LIMIT_BYTES + 1) | 1 << 31)
     with pytest.raises(ProtocolViolation):
         wire.apart_lengths(huge)
 

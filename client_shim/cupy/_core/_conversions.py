@@ -51,9 +51,9 @@ class Conversions:
             host = fetch(self)
             char = (order or "C").upper()
             if char == "C":
-                return np.ascontiguousarray(host).reshape(self.shape)
+                return host if host.flags.c_contiguous else np.ascontiguousarray(host)
             if char == "F":
-                return np.asfortranarray(host).reshape(self.shape)
+                return host if host.flags.f_contiguous else np.asfortranarray(host)
             if char not in ("A", "K"):
                 raise ValueError(f"unsupported order: {order}")
             return host
