@@ -367,7 +367,7 @@ class SharedSocket:
 
     def readable(self) -> bool:
         """Whether a read would find something; cheaper than a read that finds nothing."""
-        return not self.closed and bool(self._option(_SOCKET_EVENTS) & _POLLIN)
+        return not self.closed and bool(int(self._option(_SOCKET_EVENTS)) & _POLLIN)
 
     def hand_over(self) -> None:
         """Wake the sleepers if this thread's use of the socket took the signal that they need."""
