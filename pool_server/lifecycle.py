@@ -9,16 +9,24 @@ import signal
 from collections.abc import Coroutine
 from typing import Any
 
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Run a daemon on uvloop where it is installed."""
+    """Run a daemon on uvloop where it is installed; the signals' handlers are given back."""
     try:
         import uvloop
+
+        factory = uvloop.new_event_loop
     except ModuleNotFoundError:
-        asyncio.run(main)
-    else:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        factory = None
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
             runner.run(main)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Stop:
@@ -28,7 +36,7 @@ class Stop:
         self.asked = asyncio.Event()
         self.urged = asyncio.Event()
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in _SIGNALS:
             loop.add_signal_handler(number, self._signal)
 
     def _signal(self) -> None:

@@ -1,0 +1,18 @@
+"""Rules for every test."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def signals_are_given_back() -> Iterator[None]:
+    """A test that takes Ctrl-C for itself must give it back: others in this process need it."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    after = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+    assert after is before
