@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+# Whoever starts the tests in the background ignores Ctrl-C, and they inherit that; so do the
+# processes that they start, unless it is undone here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 @pytest.fixture(autouse=True)
 def signals_are_given_back() -> Iterator[None]:
