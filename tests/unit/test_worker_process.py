@@ -18,6 +18,7 @@ import pytest
 
 from cupool.pool_server.session import control
 from cupool.proto import messages as m
+from cupool.proto import versions
 from cupool.proto.values import PAYLOAD, TRANSFER
 from cupool.transport.channel import Channel, ChannelClosed, connect
 from cupool.transport.transfers import Incoming, Outgoing
@@ -183,6 +184,24 @@ def test_wrong_token_and_second_client_do_not_disturb(worker: Worker) -> None:
     assert receive(second, m.Refuse)[0].reason == "busy"
     send(first, m.Ping(5))
     assert receive(first, m.Pong)[0].token == 5
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["zmq+ipc://", "zmq+tcp://127.0.0.1:0", "grpc://127.0.0.1:0", "grpc://unix-abstract:"],
+)
+def test_a_version_that_nobody_speaks_is_refused_over_every_carrier(
+    worker: Worker, url: str
+) -> None:
+    (bound,) = worker.open(urls=[url]).urls
+    stranger = connect(bound, WAIT_S)
+    worker.channels.append(stranger)
+    send(stranger, m.Hello(98, 99, "secret", "test", 0))
+    refusal, _ = receive(stranger, m.Refuse)
+    assert refusal.reason == "version"
+    assert (refusal.minimum, refusal.current) == (versions.MINIMUM, versions.CURRENT)
+    welcome, _ = receive(worker.client(bound), m.Welcome)  # the session goes on undisturbed
+    assert welcome.version == versions.CURRENT
 
 
 def test_resume_after_a_lost_link(worker: Worker) -> None:
