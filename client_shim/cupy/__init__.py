@@ -19,12 +19,14 @@ from cupool.client_shim.cupy._core import (  # order matters: the array class co
     _ufuncs,
     calls,
     core,
+    fusion,
     products,
     routines_indexing,
     views,
 )
 from cupool.client_shim.cupy._core._kernel import ufunc
 from cupool.client_shim.cupy._core.core import ndarray
+from cupool.client_shim.cupy._core.fusion import fuse
 from cupool.client_shim.cupy._creation import *  # noqa: F403
 from cupool.client_shim.cupy._functional import *  # noqa: F403
 from cupool.client_shim.cupy._indexing import *  # noqa: F403

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim.cupy._core._fusion_thread_local import check_no_conversion
 from cupool.errors import OperationNotSupported
 
 
@@ -142,6 +143,7 @@ class Conversions:
             return self.copy()  # type: ignore[attr-defined]
 
     def __bool__(self) -> bool:
+        check_no_conversion()
         if self.size == 0:  # type: ignore[attr-defined]
             warnings.warn(
                 "The truth value of an empty array is ambiguous. Returning False, but in future"
@@ -159,12 +161,15 @@ class Conversions:
         return bool(self.get())
 
     def __int__(self) -> int:
+        check_no_conversion()
         return int(self.get())
 
     def __float__(self) -> float:
+        check_no_conversion()
         return float(self.get())
 
     def __complex__(self) -> complex:
+        check_no_conversion()
         return complex(self.get())
 
     def __index__(self) -> int:
