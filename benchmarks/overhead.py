@@ -28,9 +28,9 @@ from benchmarks.children import Child, pool
 from benchmarks.report import Row, Target, machine, show
 
 NUMPY = "NumPy, local"
-NULL = "null device, ipc"
-CARRIERS = {"ipc": "zmq+ipc", "tcp": "zmq+tcp", "grpc": "grpc"}
-"""Carriers of cupool, and what each is compared with."""
+NULL = "null device, unix"
+CARRIERS = {"unix": "zmq+ipc", "ipc": "zmq+ipc", "tcp": "zmq+tcp", "grpc": "grpc"}
+"""Carriers of cupool, the default on one machine first, and what each is compared with."""
 BARE_NAMES = {
     "tcp": "bare TCP socket",
     "zmq+ipc": "bare ZeroMQ ipc",
@@ -72,7 +72,7 @@ def subjects(folder: Path, log: Any) -> Iterator[dict[str, Child]]:
         nulls = stack.enter_context(pool(folder, "nulls", log, "--null", "1"))
         commands = {NUMPY: [sys.executable, "-m", "benchmarks.local_numpy"]}
         commands |= {_cupool(name): _client(mocks, name) for name in CARRIERS}
-        commands[NULL] = _client(nulls, "ipc")
+        commands[NULL] = _client(nulls, "unix")
         for kind in bare.KINDS:
             serve = [sys.executable, "-m", "benchmarks.bare", "serve", kind]
             server = Child(serve, log)

@@ -34,11 +34,19 @@ def _count_calls() -> None:
 
 
 def _count_messages() -> None:
-    from cupool.transport import zeromq
+    from cupool.transport import channel
 
-    channel: Any = zeromq.ZeroMQChannel
-    channel.send = _sending(channel.send)
-    channel.receive = _receiving(channel.receive)
+    plain = channel.connect
+
+    def counting(url: str, timeout_s: float = 10.0) -> Any:
+        opened: Any = plain(url, timeout_s)
+        kind = type(opened)
+        if not hasattr(kind.send, "counted"):
+            kind.send, kind.receive = _sending(kind.send), _receiving(kind.receive)
+            kind.send.counted = True
+        return opened
+
+    channel.connect = counting
 
 
 def _sending(send: Callable[..., Any]) -> Callable[..., Any]:

@@ -31,7 +31,8 @@ _EXPLAIN_WITHIN_S = 2.0
 _POLL_S = 0.005
 _POOL_GONE = ("server_lost", "the pool of this run is gone: its process died")
 _CARRIERS = {
-    "auto": ("zmq+ipc", "zmq+tcp"),
+    "auto": ("unix", "zmq+tcp"),
+    "unix": ("unix",),
     "ipc": ("zmq+ipc",),
     "tcp": ("zmq+tcp",),
     "grpc": ("grpc",),
@@ -271,7 +272,7 @@ def _wait_in_line(settings: Settings, channel: Any, pb: Any, rpc: Any, progress:
 def _request(settings: Settings, pb: Any) -> Any:
     carriers = _CARRIERS[settings.carrier]
     if not settings.pool and settings.carrier == "auto":
-        carriers = ("zmq+ipc",)
+        carriers = ("unix",)
     return pb.AcquireRequest(
         job_id=os.environ.get("CUPOOL_JOB", ""),
         job_token=os.environ.get("CUPOOL_JOB_TOKEN", ""),

@@ -31,6 +31,7 @@ from cupool.pool_server.session.control import (
 )
 from cupool.pool_server.workers import Worker, WorkerPool
 from cupool.proto.v1 import pool_pb2 as pb
+from cupool.transport.channel import LOCAL_CARRIERS
 
 log = logging.getLogger("cupool.server")
 
@@ -243,7 +244,7 @@ class Daemon:
         self.changed.set()
 
     def _listen_url(self, carrier: str) -> str:
-        if carrier.endswith("ipc"):
+        if carrier in LOCAL_CARRIERS:
             return f"{carrier}://"
         host = f"[{self._data_host}]" if ":" in self._data_host else self._data_host
         return f"{carrier}://{host}:0"

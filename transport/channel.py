@@ -94,10 +94,14 @@ class Listener(ABC):
 CARRIERS: dict[str, str] = {
     "inproc": "cupool.transport.inproc",
     "zmq+tcp": "cupool.transport.zeromq",
+    "unix": "cupool.transport.unix",
     "zmq+ipc": "cupool.transport.zeromq",
     "grpc": "cupool.transport.grpc_stream",
 }
 """URL scheme -> module with `connect(url, timeout_s)` and `listen(url)`."""
+
+LOCAL_CARRIERS = frozenset({"unix", "zmq+ipc"})
+"""Those that reach only the same machine."""
 
 
 def _carrier(url: str) -> object:

@@ -1,48 +1,17 @@
-"""What the threads around one ZeroMQ socket share: where they sleep, their peers, their buffers."""
+"""What the threads around one ZeroMQ socket share: their peers, their buffers."""
 
 from __future__ import annotations
 
 import collections
-import contextlib
-import os
-import select
 
 import zmq
 
 from cupool.proto.messages import CHUNK_BYTES, Frame
 from cupool.transport import frames as wire
 from cupool.transport.channel import Frames
+from cupool.transport.sleeper import Sleeper
 
 _STAGES = 16
-
-
-class Sleeper:
-    """Where one thread waits: for the socket, its monitor, or another thread's wake-up."""
-
-    def __init__(self, *descriptors: int) -> None:
-        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        self._poll = select.poll()
-        for descriptor in (self._wake, *descriptors):
-            self._poll.register(descriptor, select.POLLIN)
-        self.asleep = False
-        self.thread = 0  # whose sleep was announced last
-
-    def sleep(self, timeout_s: float | None) -> None:
-        """Wait; `asleep` was set under the lock before."""
-        milliseconds = None if timeout_s is None else max(0.0, timeout_s) * 1000
-        for descriptor, _ in self._poll.poll(milliseconds):
-            if descriptor == self._wake:
-                with contextlib.suppress(BlockingIOError):
-                    os.eventfd_read(self._wake)
-
-    def wake(self) -> None:
-        """End another thread's sleep. Called under the lock."""
-        if self.asleep:
-            os.eventfd_write(self._wake, 1)
-
-    def close(self) -> None:
-        """Give the descriptor back."""
-        os.close(self._wake)
 
 
 class Peer:

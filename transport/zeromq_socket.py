@@ -26,7 +26,8 @@ from cupool.errors import ProtocolViolation
 from cupool.proto.messages import Frame
 from cupool.transport import frames as wire
 from cupool.transport.channel import ChannelClosed
-from cupool.transport.zeromq_peers import Peer, Sleeper, Stages
+from cupool.transport.sleeper import Sleeper
+from cupool.transport.zeromq_peers import Peer, Stages
 
 HEARTBEAT_INTERVAL_S = 1.0
 HEARTBEAT_TIMEOUT_S = 4.0

@@ -21,6 +21,7 @@ from cupool.pool_server.broker.model import (
     Wish,
 )
 from cupool.pool_server.broker.policy import Room
+from cupool.transport.channel import LOCAL_CARRIERS
 
 _NOW = (ServerState.UP,)
 _EVER = tuple(ServerState)
@@ -184,4 +185,4 @@ def carriers_to(server: Server, wish: Wish) -> tuple[str, ...]:
     """Return the client's carriers that reach a server: local sockets only on one machine."""
     if wish.host and wish.host == server.host:
         return wish.carriers
-    return tuple(carrier for carrier in wish.carriers if carrier != "zmq+ipc")
+    return tuple(carrier for carrier in wish.carriers if carrier not in LOCAL_CARRIERS)

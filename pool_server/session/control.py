@@ -29,7 +29,7 @@ class Open(_Control, frozen=True, tag="open"):
     ordinal: int
     server: str
     memory_bytes: int
-    urls: list[str]  # listen here, e.g. "zmq+ipc://", "zmq+tcp://127.0.0.1:0", "grpc://127.0.0.1:0"
+    urls: list[str]  # listen here, e.g. "unix://", "zmq+tcp://127.0.0.1:0", "grpc://127.0.0.1:0"
     connect_within_s: float
     grace_s: float  # how long to wait for a client whose link broke
     options: dict[str, Any] = {}  # of the device, e.g. {"memory_bytes": ..., "compute": "9.0"}

@@ -20,7 +20,7 @@ from cupool.addresses import DEFAULT_BROKER
 from cupool.errors import ConfigurationError
 
 SYSTEM_FILE = "/etc/cupool/config.toml"
-CARRIERS = ("auto", "ipc", "tcp", "grpc")
+CARRIERS = ("auto", "unix", "ipc", "tcp", "grpc")
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|)", re.IGNORECASE)

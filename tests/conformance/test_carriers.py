@@ -21,6 +21,7 @@ from cupool.transport.transfers import Incoming, Outgoing
 
 CARRIERS = [
     "inproc://",
+    "unix://",
     "zmq+tcp://127.0.0.1:0",
     "zmq+ipc://",
     "grpc://127.0.0.1:0",
@@ -319,12 +320,13 @@ def test_what_was_sent_before_a_close_arrives(pair: Pair, closer: int) -> None:
     this, other = pair[closer], pair[1 - closer]
     for number in range(50):
         this.send([b"%d" % number, bytes(number * 1000)])
-    this.close(linger_s=5)
-    this.close()
+    closing = in_thread(this.close, 5)
     for number in range(50):
         message = other.receive(10)
         assert message is not None
         assert message[0] == b"%d" % number
+    closing.result(10)
+    this.close()
     for _ in range(2):
         with pytest.raises(ChannelClosed, match="closed by the peer"):
             other.receive(10)

@@ -18,21 +18,28 @@ import zmq
 
 from cupool.errors import ProtocolViolation
 from cupool.transport import frames as wire
-from cupool.transport import grpc_stream, zeromq_socket
+from cupool.transport import grpc_stream, unix_channel, zeromq_socket
 from cupool.transport.channel import Channel, ChannelClosed, Listener, connect, listen
 
-CARRIERS = ["zmq+tcp://127.0.0.1:0", "zmq+ipc://", "grpc://127.0.0.1:0", "grpc://unix-abstract:"]
+CARRIERS = [
+    "unix://",
+    "zmq+tcp://127.0.0.1:0",
+    "zmq+ipc://",
+    "grpc://127.0.0.1:0",
+    "grpc://unix-abstract:",
+]
 SOURCE = Path(__file__).parents[2] / "src"
 
 # The other process: obeys the first frame of each message.
 PEER = """
 import sys
-from cupool.transport import grpc_stream, zeromq_socket
+from cupool.transport import grpc_stream, unix_channel, zeromq_socket
 from cupool.transport.channel import connect, listen
 
 role, url, silence_s = sys.argv[1], sys.argv[2], float(sys.argv[3])
 zeromq_socket.HEARTBEAT_INTERVAL_S = grpc_stream.KEEPALIVE_S = silence_s / 5
 zeromq_socket.HEARTBEAT_TIMEOUT_S = grpc_stream.KEEPALIVE_TIMEOUT_S = silence_s
+unix_channel.LOOK_S, unix_channel.STOPPED_S = silence_s / 5, silence_s
 if role == "connect":
     channel = connect(url, 10)
 else:
@@ -127,6 +134,7 @@ def silence_s(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     for module, names in (
         (zeromq_socket, ("HEARTBEAT_INTERVAL_S", "HEARTBEAT_TIMEOUT_S")),
         (grpc_stream, ("KEEPALIVE_S", "KEEPALIVE_TIMEOUT_S")),
+        (unix_channel, ("LOOK_S", "STOPPED_S")),
     ):
         monkeypatch.setattr(module, names[0], silence / 5)
         monkeypatch.setattr(module, names[1], silence)

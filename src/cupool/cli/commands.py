@@ -86,7 +86,7 @@ def run(
         str | None, typer.Option(help="How long to wait in line, e.g. 30m [default: 10s].")
     ] = None,
     carrier: Annotated[
-        str | None, typer.Option(help="How data travels: auto, ipc, tcp or grpc.")
+        str | None, typer.Option(help="How data travels: auto, unix, ipc, tcp or grpc.")
     ] = None,
     mock: Annotated[int | None, typer.Option(help="Mock GPUs of one's own pool.")] = None,
     mock_memory: Annotated[str | None, typer.Option(help="Memory of each mock GPU.")] = None,
