@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from cupool.errors import ConfigurationError
+from cupool.pool_server.devices import classes
 from cupool.pool_server.devices.base import (
     Device,
     Layout,
@@ -159,7 +160,7 @@ class CudaDevice(Device):
             if not outs:
                 return []
             results = _flat(result)
-            if operation.kind == "random":
+            if operation.has_objects:
                 return results
             return [self._own(result, args, kwargs) for result in results]
 
@@ -167,6 +168,9 @@ class CudaDevice(Device):
         """Find CuPy's function by the row's dotted name; nothing of it comes from the wire."""
         if operation.kind == "random" and operation.name.count(".") == 2:
             return _method(operation.name.rpartition(".")[2])
+        built = classes.find(operation.name, "cupyx")
+        if built is not None:
+            return built
         if not operation.cupy:
             raise NotImplementedError(f"the CUDA device cannot do '{operation.name}' yet")
         package, *attributes = operation.cupy.split(".")
@@ -252,7 +256,9 @@ class _ErrorClasses:
 
 
 def _flat(result: Any) -> list[Any]:
-    """Return the results as one list, also those of a tuple in a tuple."""
+    """Return the results as one list, also those of a tuple or a dictionary in a tuple."""
+    if isinstance(result, dict):  # of `find_peaks`, in the order of its documentation
+        result = list(result.values())
     if not isinstance(result, (tuple, list)):
         return [result]
     return [one for part in result for one in _flat(part)]

@@ -75,7 +75,7 @@ class NullDevice(Device):
         outs: Sequence[Layout | None],
     ) -> list[Any]:
         # An object of the device, such as a generator, has no layout either and is welcome.
-        if operation.kind != "random" and None in outs:
+        if not operation.has_objects and None in outs:
             raise OperationNotSupported(
                 f"'{operation.name}': the null device computes nothing, and the shape of this "
                 "result depends on data",
@@ -84,7 +84,7 @@ class NullDevice(Device):
         return [NullArray(out) if out is not None else None for out in outs]
 
     def direct(self, operation: Operation) -> Direct | None:
-        if operation.kind == "random" or operation.outputs != 1:
+        if operation.has_objects or operation.outputs != 1:
             return None
         return lambda args, layout: NullArray(layout)
 

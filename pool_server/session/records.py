@@ -146,7 +146,7 @@ class Executor:
         return runner
 
     def _generic(self, row: Operation) -> Runner:
-        objects = row.kind == "random"
+        objects = row.has_objects
 
         def run(outs: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
             handles, promised, opaque = self._outputs(outs)

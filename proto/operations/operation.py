@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["core", "request", "ufunc", "function", "random"]
+Kind: TypeAlias = Literal["core", "request", "ufunc", "function", "random", "object"]
 """core: data movement that devices implement themselves (allocate, view, copy).
 request: answered by a message (fetch, describe, synchronize).
 ufunc: element by element with broadcasting, `out`, `where`, `dtype`, `casting`.
 function: arrays in, arrays out.
-random: draws from a generator object that lives on the device."""
+random: draws from a generator object that lives on the device.
+object: makes an object that lives on the device, or is a method of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,8 @@ class Operation:
     numpy: str = ""
     rule: str = ""
     outputs: int = 1
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether arguments and results may be objects of the device that are no arrays."""
+        return self.kind in ("random", "object")

@@ -10,9 +10,11 @@ _NAMES = {
 
 
 class Flags:
-    """Layout of an array: read-only attributes, also by NumPy's upper-case keys."""
+    """Layout of an array: read-only attributes, also by NumPy's upper-case keys.
 
-    __slots__ = ("_c_contiguous", "_f_contiguous", "_owndata")
+    As with CuPy's, setting others (`flags.writeable = False`) is no error, and means nothing.
+    """
+
     __module__ = "cupy._core.flags"
 
     def __init__(self, c_contiguous: bool, f_contiguous: bool, owndata: bool) -> None:

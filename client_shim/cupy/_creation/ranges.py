@@ -30,6 +30,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> nd
         ZeroDivisionError: `step` is zero.
         TypeError: bool with more than two values.
     """
+    # How many values there are is decided here: arrays of one element are fetched.
+    start, stop, step = (x.item() if isinstance(x, ndarray) else x for x in (start, stop, step))
     if dtype is None:
         kinds = [np.asarray(x).dtype.kind for x in (start, stop, step) if x is not None]
         dtype = complex if "c" in kinds else float if "f" in kinds else int

@@ -91,7 +91,7 @@ def run(
     kwargs: Mapping[str, Any],
     outs: Sequence[Layout | None],
 ) -> list[Any]:
-    """Call the function; return its results as a list of arrays (or objects, for "random")."""
+    """Call the function; return its results as a list of arrays (or objects of the device)."""
     function = found.function
     if found.wants_outs:
         result = function(*args, outs=outs, **kwargs)
@@ -102,7 +102,7 @@ def run(
     if not outs:
         return []
     results = _flat(result)
-    if operation.kind != "random":
+    if not operation.has_objects:
         results = [_array(r) for r in results]
     # Ufuncs need none: CuPy's loops and NumPy's give the same dtypes, and a promise of another
     # one is a fault of the shim that must be seen.
