@@ -24,9 +24,12 @@ class Handle:
     Attributes:
         ref: how it is written in an operation record.
         charged_bytes: what it takes of the session's memory; 0 for views and objects.
+        address: of its first byte on the device, once somebody has asked.
     """
 
-    __slots__ = ("charged_bytes", "ref", "session")
+    __slots__ = ("__weakref__", "address", "charged_bytes", "ref", "session")
+
+    address: int
 
     def __init__(self, session: DeviceSession, size_bytes: int = 0) -> None:
         self.session = session
@@ -49,3 +52,23 @@ class Handle:
         except AttributeError:
             # Interrupted in __init__, or the interpreter is going down: the session goes with it.
             return
+
+
+class PlacedHandle(Handle):
+    """An array in memory that was allocated by itself: by another pool, or by address.
+
+    Attributes:
+        memory: keeps the memory.
+        root: the whole allocation.
+        origin_bytes: where in it the array's shadow has its origin.
+    """
+
+    __slots__ = ("memory", "origin_bytes", "root")
+
+    def __init__(
+        self, session: DeviceSession, memory: object, root: Handle, origin_bytes: int
+    ) -> None:
+        super().__init__(session)
+        self.memory = memory
+        self.root = root
+        self.origin_bytes = origin_bytes

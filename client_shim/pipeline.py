@@ -268,6 +268,17 @@ class Pipeline:
         self.raise_failure()
         return request.value
 
+    def follow(self, number: int, request: Request) -> BaseException | None:
+        """Flush and wait for an answer without raising; return what went wrong before it."""
+        try:
+            self.flush()
+            self._pump(lambda: request.done)
+        except (LeaseLost, ProtocolViolation) as exc:
+            return exc
+        finally:
+            self._requests.pop(number, None)
+        return request.failure or (self.failures[0] if self.failures else None)
+
     def raise_failure(self) -> None:
         """Raise the first failure that nobody has seen; later ones follow from it."""
         if self.failures:

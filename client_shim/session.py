@@ -12,14 +12,18 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from math import prod
+from typing import Any
 
 import numpy as np
 
-from cupool.client_shim import handshake, shadow
+from cupool.client_shim import handshake, stats
 from cupool.client_shim import lease as leases
-from cupool.client_shim.handles import Handle
+from cupool.client_shim.addresses import AddressTable
+from cupool.client_shim.callbacks import Callbacks
+from cupool.client_shim.handles import Handle, PlacedHandle
 from cupool.client_shim.pipeline import Pipeline, Request
+from cupool.client_shim.placement import OutLayout, emit_placed, moved
 from cupool.config import Settings, load
 from cupool.errors import LeaseLost, PoolError, SessionClosed
 from cupool.proto import messages as m
@@ -30,11 +34,12 @@ IDLE_BUSY_S = 0.002
 IDLE_QUIET_S = 0.05
 CLOSE_TIMEOUT_S = 2.0
 
-OutLayout: TypeAlias = "tuple[tuple[int, ...], np.dtype[Any], shadow.Order]"
-
-
 before_wait: Callable[[], None] | None = None
 """Called before each wait for an answer; raises if the script has forbidden waits."""
+gate: Callable[[DeviceSession, str, bool], None] | None = None
+"""Called before an operation while a stream captures: (session, operation, does it wait?)."""
+place: Callable[[int], Any] | None = None
+"""Called for the memory of a result while another allocator is in use: bytes -> MemoryPointer."""
 
 
 class DeviceSession:
@@ -46,6 +51,8 @@ class DeviceSession:
         used_bytes: the client's own account of what its arrays take.
         pending: the pipeline's queue, where handles put their release.
         open: False once closed, broken away, or inherited by a forked child.
+        plain: whether operations may be queued without a look at `open`, `gate` and `place`.
+        addresses: which handle is at a device address.
     """
 
     def __init__(self, ordinal: int, granted: leases.GrantedDevice, settings: Settings) -> None:
@@ -56,14 +63,17 @@ class DeviceSession:
         self._numbers = itertools.count(1)
         self.used_bytes = 0
         self.limit_bytes = granted.memory_bytes
-        self.open = True
+        self.open = self.plain = True
+        self.addresses = AddressTable()
         self.blocking = settings.blocking
         self.wait_sites: dict[str, int] | None = {} if settings.stats else None
         self.channel = handshake.open_channel(granted)
         self.info: m.DeviceInfo
         self.pipeline = Pipeline(self.channel, self._lost, self._resume)
         self.pending = self.pipeline.pending
-        self.submit = self.pipeline.submit
+        self.submit: Callable[[tuple[Any, ...]], None] = self.pipeline.submit
+        self.callbacks = Callbacks()
+        self._streams = False
 
     def welcome(self) -> None:
         """Read the answer to Hello.
@@ -83,7 +93,7 @@ class DeviceSession:
         return found
 
     def _lost(self, what: str) -> BaseException:
-        self.open = False
+        self.open = self.plain = False
         state, message = leases.explain(self.settings, self.granted.session_id)
         where = f"GPU {self.ordinal} ({self.granted.name} of server {self.granted.server})"
         if state == handshake.RUNNING or state in handshake.UNEXPLAINED:
@@ -125,8 +135,22 @@ class DeviceSession:
         Raises:
             OutOfMemoryError: the device confirmed that the results do not fit.
         """
-        if not self.open:
+        if not self.plain:
             self.check()
+            if gate is not None:
+                gate(self, name, False)
+            if place is not None and outs:
+                return emit_placed(self, place, name, args, kwargs, outs)
+        return self.emit_plain(name, args, kwargs, outs)
+
+    def emit_plain(
+        self,
+        name: str,
+        args: Sequence[Any],
+        kwargs: dict[str, Any] | None,
+        outs: Sequence[OutLayout],
+    ) -> list[Handle]:
+        """Queue an operation whose results lie in the session's own memory pool."""
         handles = []
         specs = []
         for shape, dtype, order in outs:
@@ -145,6 +169,9 @@ class DeviceSession:
         self, owner: Handle, offset_bytes: int, shape: tuple[int, ...], dtype: Any, order: Any
     ) -> Handle:
         """Queue a view of an owner's memory."""
+        if type(owner) is PlacedHandle:
+            offset_bytes += owner.origin_bytes
+            owner = owner.root
         handle = Handle(self)
         spec = (handle.ref[1], dtype_to_wire(dtype), shape, order)
         self.submit(("view", (spec,), (owner.ref, offset_bytes), None))
@@ -166,14 +193,21 @@ class DeviceSession:
         Returns:
             the handles, and (shape, dtype, order or strides) of each.
         """
-        if not self.open:
+        if not self.plain:
             self.check()
+            if gate is not None:
+                gate(self, name, True)
         handles = [Handle(self) for _ in range(count)]
         self.submit((name, [(h.ref[1],) for h in handles], args, kwargs))
         described = self.ask("describe", [h.ref for h in handles])
         rows = [(tuple(shape), dtype, tuple(strides)) for dtype, shape, strides in described]
         for handle, (shape, dtype, _) in zip(handles, rows, strict=True):
-            handle.charge(dtype.itemsize * int(np.prod(shape, dtype=np.int64)))
+            handle.charge(dtype.itemsize * prod(shape))
+        if place is not None:
+            pointers = [place(dtype.itemsize * prod(shape)) for shape, dtype, _ in rows]
+            handles = [
+                moved(self, h, p, r) for h, p, r in zip(handles, pointers, rows, strict=True)
+            ]
         return handles, rows
 
     def upload(
@@ -183,15 +217,19 @@ class DeviceSession:
 
         The array's bytes are copied or sent before this returns: the caller may change them.
         """
-        if not self.open:
+        if not self.plain:
             self.check()
+            if gate is not None:
+                gate(self, name, True)
         order = "C" if array.flags.c_contiguous else "F"
         flat = array.reshape(-1) if order == "C" else array.T.reshape(-1)
         handles = [] if out is None else [Handle(self, array.nbytes)]
         outs = () if out is None else ((handles[0].ref[1], dtype_to_wire(out[1]), out[0], out[2]),)
         wire = (dtype_to_wire(array.dtype), array.shape, order)
         if array.nbytes <= m.INLINE_LIMIT_BYTES:
-            record = (name, outs, (*prefix, (PAYLOAD, 0, *wire)), None)
+            record: tuple[Any, ...] = (name, outs, (*prefix, (PAYLOAD, 0, *wire)), None)
+            if self._streams:
+                record = self._on_stream(record)
             self.pipeline.attach(record, [flat.tobytes()], array.nbytes)
         else:
             transfer = next(self._numbers)
@@ -199,28 +237,72 @@ class DeviceSession:
             self.pipeline.upload(transfer, flat.view(np.uint8).data)
         if self.used_bytes > self.limit_bytes or self.blocking:
             self.settle()
+        if place is not None and out is not None:
+            handles = [moved(self, handles[0], place(array.nbytes), out)]
         return handles
+
+    # ---------------------------------------------------------------- streams
+
+    def use_streams(self) -> None:
+        """Let operations carry the number of their thread's stream from now on."""
+        self._streams = True
+        self.submit = self._submit_on_stream
+
+    def current_stream(self) -> int:
+        """Return the handle of this thread's stream on this device, 0 for the null stream."""
+        return current.streams.get(self, 0)
+
+    def _on_stream(self, record: tuple[Any, ...]) -> tuple[Any, ...]:
+        stream = current.streams.get(self)
+        return (*record, stream) if stream else record
+
+    def _submit_on_stream(self, record: tuple[Any, ...]) -> None:
+        self.pipeline.submit(self._on_stream(record))
+
+    def call_back(self, stream: Any, function: Callable[[BaseException | None], object]) -> None:
+        """Call a function in a thread of its own once the work of a stream is done.
+
+        Args:
+            stream: ref of one, None for the null stream.
+            function: takes what went wrong before, or None.
+        """
+        self.check()
+        number = next(self._numbers)
+        request = self.pipeline.request(number)
+        self.pipeline.pending.append(("stream_synchronize", number, (stream,), None))
+        self.callbacks.put(lambda: self.pipeline.follow(number, request), function, stream)
 
     # ---------------------------------------------------------------- waits
 
     def ask(
-        self, name: str, args: Sequence[Any], destination: np.ndarray[Any, Any] | None = None
+        self,
+        name: str,
+        args: Sequence[Any],
+        destination: np.ndarray[Any, Any] | None = None,
+        *,
+        quiet: bool = False,
     ) -> Any:
         """Queue a request record, wait for its answer and return it.
+
+        Args:
+            quiet: CuPy would not wait here, so no rule against waiting applies.
 
         Raises:
             what went wrong in this or an earlier operation; LeaseLost.
         """
-        if not self.open:
+        if not self.plain:
             self.check()
-        if before_wait is not None:
+            if gate is not None and not quiet:
+                gate(self, name, True)
+        if before_wait is not None and not quiet:
             before_wait()
         if self.wait_sites is not None:
-            site = _user_line()
+            site = stats.user_line()
             self.wait_sites[site] = self.wait_sites.get(site, 0) + 1
         number = next(self._numbers)
         request: Request = self.pipeline.request(number, destination)
-        self.pipeline.pending.append((name, number, args, None))
+        record: tuple[Any, ...] = (name, number, args, None)
+        self.pipeline.pending.append(self._on_stream(record) if self._streams else record)
         return self.pipeline.wait(number, request)
 
     def fetch(self, handle: Handle, destination: np.ndarray[Any, Any] | None = None) -> Any:
@@ -228,8 +310,9 @@ class DeviceSession:
         return self.ask("fetch", (handle.ref,), destination)
 
     def synchronize(self) -> None:
-        """Wait until everything queued so far is done."""
+        """Wait until everything queued so far is done, and the host functions among it."""
         self.ask("synchronize", ())
+        self.callbacks.wait()
 
     def settle(self) -> None:
         """Wait for what is queued, and take the device's word for the memory in use.
@@ -237,49 +320,57 @@ class DeviceSession:
         Raises:
             OutOfMemoryError: the last allocations did not fit.
         """
-        self.used_bytes = self.ask("memory", ())["used"]
+        use = self.ask("memory", (), quiet=True)
+        self.used_bytes = use["used"] + use["outside"]
 
     def close(self) -> None:
         """End the session; queued operations are sent, nothing is waited for."""
         if self.open:
-            self.open = False
+            self.open = self.plain = False
             self.pipeline.close("closed", CLOSE_TIMEOUT_S)
 
     def abandon(self) -> None:
         """Forget the session in a forked child: it is the parent's."""
-        self.open = False
+        self.open = self.plain = False
         self.channel.abandon()
-
-
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
-
-def _user_line() -> str:
-    """Return "file:line" of the caller outside cupool, for --stats."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OURS):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 # -------------------------------------------------------------------- the process's sessions
 
 
 class _Current(threading.local):
-    """Each thread's current device."""
+    """Each thread's current device, and the handle of its stream on each (0 = null stream)."""
 
     device = 0
+    entered = False  # has this thread chosen a device?
+
+    def __init__(self) -> None:
+        self.streams: dict[DeviceSession, int] = {}
 
 
 current = _Current()
 _sessions: list[DeviceSession] = []
 _lock = threading.RLock()
 _at_reset: list[Callable[[], None]] = []
+_at_open: list[Callable[[DeviceSession], None]] = []
 
 
 def on_reset(action: Callable[[], None]) -> None:
     """Call `action` when the sessions of this process are forgotten (fork, `reset`)."""
     _at_reset.append(action)
+
+
+def on_open(action: Callable[[DeviceSession], None]) -> None:
+    """Call `action` with each session that is opened."""
+    _at_open.append(action)
+
+
+def set_hooks(new_gate: Any, new_place: Any) -> None:
+    """Set `gate` and `place`; None where nothing is to be looked at."""
+    global gate, place
+    gate, place = new_gate, new_place
+    for one in _sessions:
+        one.plain = one.open and gate is None and place is None
 
 
 def sessions() -> list[DeviceSession]:
@@ -298,6 +389,10 @@ def sessions() -> list[DeviceSession]:
             for session in opened:
                 session.welcome()
             _sessions.extend(opened)
+            set_hooks(gate, place)
+            for one in opened:
+                for action in _at_open:
+                    action(one)
             _register_exit()
             _start_idle_thread()
     return _sessions
@@ -373,25 +468,12 @@ def _after_fork() -> None:
 def _at_exit() -> None:
     for one in list(_sessions):
         if one.wait_sites is not None:
-            _print_stats(one)
+            stats.print_stats(one)
         for failure in list(one.pipeline.failures)[:1]:
             # Nothing waited for this operation, so nothing could raise it.
             print(f"cupool: an operation failed and no one looked: {failure!r}", file=sys.stderr)
         one.close()
     _sessions.clear()
-
-
-def _print_stats(one: DeviceSession) -> None:
-    c = one.pipeline.counters
-    lines = [
-        f"cupool: GPU {one.ordinal}: {c.operations} operations in {c.batches} batches,"
-        f" {c.waits} waits, {c.sent_bytes:,} bytes sent, {c.received_bytes:,} received"
-    ]
-    for site, count in sorted((one.wait_sites or {}).items(), key=lambda x: -x[1])[:20]:
-        lines.append(f"cupool:   {count:6d} waits at {site}")
-    for name, count in sorted(one.pipeline.relaid.items()):
-        lines.append(f"cupool:   {count:6d} results of '{name}' re-laid")
-    print("\n".join(lines), file=sys.stderr)
 
 
 def _register_exit() -> None:

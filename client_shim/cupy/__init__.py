@@ -64,7 +64,7 @@ def get_default_memory_pool() -> Any:
 
 def get_default_pinned_memory_pool() -> Any:
     """Return the pool of pinned host memory, which is always empty."""
-    return cuda.memory._default_pinned_pool
+    return cuda.pinned_memory._default_pool
 
 
 def get_array_module(*args: Any) -> Any:

@@ -11,11 +11,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from cupool.pool_server.devices.queues import Queues
 from cupool.proto.messages import DeviceInfo
 from cupool.proto.operations import Operation
 from cupool.proto.values import DType
+
+if TYPE_CHECKING:
+    from cupool.pool_server.devices.mock.streams import RaceSchedule
 
 Array: TypeAlias = Any
 Order: TypeAlias = "str | tuple[int, ...]"
@@ -37,12 +43,17 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Of the session's memory pool, in bytes; `limit_bytes` 0 = none but the device's size."""
+    """Of the session's memory pool, in bytes; `limit_bytes` 0 = none but the device's size.
+
+    `outside_bytes` were allocated beside the pool; `blocks` are those that it keeps for reuse.
+    """
 
     used_bytes: int
     held_bytes: int
     total_bytes: int
     limit_bytes: int
+    outside_bytes: int = 0
+    blocks: int = 0
 
 
 class Device(ABC):
@@ -50,9 +61,16 @@ class Device(ABC):
 
     Errors are Python exceptions; those that CuPy raises (`OutOfMemoryError`, ...) have CuPy's
     class names and arguments, see `cupool.proto.failures`.
+
+    Attributes:
+        info: what the client is told.
+        queues: streams and events.
+        schedule: decides in which order operations run; None = as they come.
     """
 
     info: DeviceInfo
+    queues: Queues = Queues()
+    schedule: RaceSchedule | None = None
 
     @abstractmethod
     def empty(self, layout: Layout) -> Array:
@@ -123,7 +141,25 @@ class Device(ABC):
     @abstractmethod
     def close(self) -> None: ...
 
-    # What follows has defaults; a back end overrides it to be faster.
+    # What follows has defaults.
+
+    def allocate(self, size_bytes: int, kind: str) -> Array:
+        """Allocate bytes outside the memory pool; `kind` is "device", "managed" or "async".
+
+        Raises:
+            CUDARuntimeError: there is no room.
+        """
+        return self.empty(Layout((size_bytes,), np.dtype(np.uint8)))
+
+    def address(self, array: Array) -> int:
+        """Return the device address of an array's first byte."""
+        raise NotImplementedError(f"a {self.info.kind} device has no addresses")
+
+    def attributes(self) -> dict[str, dict[str, Any]]:
+        """Return CUDA's "attributes" (by number, as text) and "properties" of the device."""
+        return {"attributes": {}, "properties": dict(self.info.properties)}
+
+    # A back end overrides these to be faster.
 
     def matches(self, array: Array, layout: Layout) -> bool:
         """Is the array laid out as promised? Strides count only where they have a meaning."""

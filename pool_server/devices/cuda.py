@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -24,8 +25,10 @@ from cupool.pool_server.devices.base import (
     memory_order,
     strides_of,
 )
+from cupool.pool_server.devices.cuda_queues import CudaQueues
 from cupool.pool_server.devices.errors import (
     DEAD_CONTEXT,
+    OUT_OF_MEMORY,
     CUDARuntimeError,
     DeviceLost,
     OutOfMemoryError,
@@ -76,8 +79,10 @@ class CudaDevice(Device):
             raise ConfigurationError(
                 f"GPU {ordinal} cannot be used: {exc}", remedy="see the driver's list:   nvidia-smi"
             ) from exc
+        self.queues = CudaQueues(self._cupy, self._mapped)
         self._granted_bytes = min(memory_bytes or total_bytes, total_bytes)
         self._limit_bytes = 0
+        self._outside: dict[int, Any] = {}  # arrays beside the pool, by id
         self._pool = self._cupy.get_default_memory_pool()
         self._pool.set_limit(size=self._granted_bytes)
         self.info = DeviceInfo(
@@ -142,6 +147,40 @@ class CudaDevice(Device):
             if isinstance(source, np.ndarray):
                 source = self._cupy.asarray(source)
             self._cupy.copyto(target, source, casting="unsafe")
+
+    def allocate(self, size_bytes: int, kind: str) -> Any:
+        memory = self._cupy.cuda.memory
+        allocators = {
+            "device": lambda size: memory.MemoryPointer(memory.Memory(size), 0),
+            "managed": memory.malloc_managed,
+            "async": memory.malloc_async,
+        }
+        if self._outside_bytes() + size_bytes > self._granted_bytes:
+            raise CUDARuntimeError(OUT_OF_MEMORY)
+        with self._mapped():
+            pointer = allocators[kind](size_bytes)
+            array = self._cupy.ndarray((size_bytes,), np.uint8, memptr=pointer)
+        self._outside[id(array)] = weakref.ref(array)
+        weakref.finalize(array, self._outside.pop, id(array), None)
+        return array
+
+    def address(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def attributes(self) -> dict[str, dict[str, Any]]:
+        runtime = self._cupy.cuda.runtime
+        with self._mapped():
+            names = self._device.attributes
+            properties = runtime.getDeviceProperties(self._device.id)
+        found = {str(getattr(runtime, f"cudaDevAttr{n}")): int(v) for n, v in names.items()}
+        major, _, minor = self.info.compute_capability.partition(".")
+        found |= {"75": int(major), "76": int(minor)}
+        return {"attributes": found, "properties": _sendable(properties)}
+
+    def _outside_bytes(self) -> int:
+        arrays = [reference() for reference in list(self._outside.values())]
+        held = sum(int(array.nbytes) for array in arrays if array is not None)
+        return held + int(self._pool.total_bytes())
 
     # Operations
 
@@ -223,6 +262,8 @@ class CudaDevice(Device):
             int(pool.free_bytes()),
             int(pool.total_bytes()),
             self._limit_bytes,
+            self._outside_bytes() - int(pool.total_bytes()),
+            int(pool.n_free_blocks()),
         )
 
     def release_blocks(self) -> None:
@@ -296,6 +337,15 @@ def _same_order(target: Any, host: np.ndarray[Any, Any]) -> bool:
     if host.flags.c_contiguous:
         return bool(target.flags.c_contiguous)
     return bool(target.flags.f_contiguous)
+
+
+def _sendable(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return what of the properties can be sent: numbers, tuples of them, bytes as latin-1."""
+    return {
+        key: value.decode("latin-1") if isinstance(value, bytes) else value
+        for key, value in properties.items()
+        if isinstance(value, (int, float, str, bytes, tuple))
+    }
 
 
 def _text(name: Any) -> str:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from cupool.proto import cuda_errors
+
+INVALID_VALUE = 1
+OUT_OF_MEMORY = 2
+INVALID_RESOURCE_HANDLE = 400
+NOT_READY = 600
 ILLEGAL_ADDRESS = 700
-_TEXTS = {
-    2: ("cudaErrorMemoryAllocation", "out of memory"),
-    101: ("cudaErrorInvalidDevice", "invalid device ordinal"),
-    700: ("cudaErrorIllegalAddress", "an illegal memory access was encountered"),
-    719: ("cudaErrorLaunchFailure", "unspecified launch failure"),
-}
-DEAD_CONTEXT = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721})
+DEAD_CONTEXT = cuda_errors.STICKY
 """CUDA statuses after which a context is of no more use."""
 
 
@@ -43,8 +43,7 @@ class CUDARuntimeError(RuntimeError):
     def __init__(self, status: int, text: str = "") -> None:
         super().__init__(status)
         self.status = status
-        name, message = _TEXTS.get(status, (f"cudaError({status})", "see the CUDA documentation"))
-        self.text = text or f"{name}: {message}"
+        self.text = text or cuda_errors.runtime_text(status)
 
     def __str__(self) -> str:
         return self.text

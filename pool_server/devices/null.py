@@ -19,6 +19,8 @@ from cupool.pool_server.devices.base import (
 from cupool.proto.messages import DeviceInfo
 from cupool.proto.operations import Operation
 
+_NOWHERE = 0x7F0000000000
+
 
 class NullArray:
     """An array's layout; `owner_bytes` is the size of the memory that it would lie in."""
@@ -93,6 +95,9 @@ class NullDevice(Device):
 
     def matches(self, array: NullArray, layout: Layout) -> bool:
         return array.layout is layout or super().matches(array, layout)
+
+    def address(self, array: NullArray) -> int:
+        return _NOWHERE
 
     def relay(self, array: NullArray, layout: Layout) -> NullArray:
         return NullArray(layout)

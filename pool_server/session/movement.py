@@ -20,7 +20,6 @@ from cupool.proto.values import (
     checked_size,
     dtype_from_wire,
     dtype_to_wire,
-    encode,
     host_array,
 )
 from cupool.transport.transfers import Incoming, Outgoing
@@ -205,7 +204,7 @@ class Movement:
     # Requests
 
     def _fetch(self, request: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
-        _check_request(request)
+        check_request(request)
         (ref,) = self._executor.arguments(args, 1)
         array = self._array(ref)
         layout = self._device.layout(array)
@@ -225,30 +224,29 @@ class Movement:
         raise Pause(again=False)
 
     def _describe(self, request: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
-        _check_request(request)
+        check_request(request)
         if not isinstance(args, list):
             raise ProtocolViolation(f"not a list of arrays: {args!r:.80}")
         layouts = [self._device.layout(self._array(ref)) for ref in args]
-        self._answer(request, [[x.dtype, x.shape, strides_of(x)] for x in layouts])
+        self._executor.answer(request, [[x.dtype, x.shape, strides_of(x)] for x in layouts])
 
     def _synchronize(self, request: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
-        _check_request(request)
+        check_request(request)
         self._device.synchronize()
-        self._answer(request, None)
+        self._executor.answer(request, None)
 
     def _memory(self, request: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
-        _check_request(request)
+        check_request(request)
         use = self._device.memory()
         answer = {
             "used": use.used_bytes,
             "total": use.total_bytes,
             "free": use.held_bytes,
             "limit": use.limit_bytes,
+            "outside": use.outside_bytes,
+            "blocks": use.blocks,
         }
-        self._answer(request, answer)
-
-    def _answer(self, request: int, value: Any) -> None:
-        self._executor.replies.append(Reply(Value(request, encode(value, _refuse))))
+        self._executor.answer(request, answer)
 
     def _array(self, ref: Any) -> Any:
         if not isinstance(ref, list) or len(ref) != 2 or ref[0] != ARRAY or type(ref[1]) is not int:
@@ -256,13 +254,9 @@ class Movement:
         return self._table.array(ref[1])
 
 
-def _check_request(request: Any) -> None:
+def check_request(request: Any) -> None:
     if type(request) is not int:
         raise ProtocolViolation(f"not a request id: {request!r:.40}")
-
-
-def _refuse(value: Any) -> Any:
-    raise TypeError(f"a {type(value).__name__} cannot be sent")
 
 
 def _source_layout(source: Any) -> Layout:

@@ -14,18 +14,18 @@ import msgspec
 from cupool.errors import OperationNotSupported, PredictionMismatch, ProtocolViolation
 from cupool.pool_server.devices.base import Device, Direct, Layout
 from cupool.pool_server.devices.errors import DeviceLost
+from cupool.pool_server.devices.queues import Stream
 from cupool.pool_server.session.handles import HandleTable, Opaque, PoisonedInput
 from cupool.pool_server.session.layouts import Layouts, check
 from cupool.proto.failures import to_failure
-from cupool.proto.messages import Failed, Failure, Frame, Message
+from cupool.proto.messages import Failed, Failure, Frame, Message, Value
 from cupool.proto.operations import TABLE, Operation
-from cupool.proto.values import ARRAY, Reader
+from cupool.proto.values import ARRAY, Reader, encode
 
 Payloads: TypeAlias = Sequence[Frame]
 Runner: TypeAlias = Callable[[Any, Any, Any, Payloads], None]
 
 _TRACED_FAILURES = 1000  # of one session; later ones are reported without their traceback
-_MAX_STREAM = 1 << 63
 
 
 class Reply(NamedTuple):
@@ -75,10 +75,10 @@ class Executor:
         for position in range(start, len(records)):
             record = records[position]
             try:
-                if len(record) == 4:
-                    name, outs, args, kwargs = record
-                else:
-                    name, outs, args, kwargs = _without_stream(record)
+                if len(record) != 4:
+                    self._on_stream(record, payloads)
+                    continue
+                name, outs, args, kwargs = record
                 if name.__class__ is not str:
                     raise ProtocolViolation(f"not an operation's name: {name!r:.80}")
                 runner = runners.get(name)
@@ -88,10 +88,42 @@ class Executor:
             except Pause as pause:
                 return position if pause.again else position + 1
             except Exception as exc:
-                self._failed(record, exc)
+                self.fail(record, exc)
                 if self.lost is not None:
                     return position + 1
         return len(records)
+
+    # Streams
+
+    def parts(self, record: Any) -> tuple[str, Any, Any, Any, int]:
+        """Take a record apart: name, outputs, arguments, keywords, stream (0 = the null stream)."""
+        stream = 0
+        if len(record) == 5:
+            *record, stream = record
+        if len(record) != 4:
+            raise ProtocolViolation(f"a record of {len(record)} parts (4 or 5)")
+        if not isinstance(record[0], str):
+            raise ProtocolViolation(f"not an operation's name: {record[0]!r:.80}")
+        if type(stream) is not int or stream < 0:
+            raise ProtocolViolation(f"not a stream: {stream!r:.40}")
+        name, outs, args, kwargs = record
+        return name, outs, args, kwargs, stream
+
+    def runner(self, name: str) -> Runner:
+        """Return what runs an operation."""
+        return self.runners.get(name) or self._resolve(name)
+
+    def stream(self, handle: int) -> Stream:
+        """Return the stream of a handle."""
+        stream = self.table.array_or_object(handle)
+        if not isinstance(stream, Stream):
+            raise ProtocolViolation(f"handle {handle} is no stream")
+        return stream
+
+    def _on_stream(self, record: Any, payloads: Payloads) -> None:
+        name, outs, args, kwargs, stream = self.parts(record)
+        with self.device.queues.on(self.stream(stream) if stream else None):
+            self.runner(name)(outs, args, kwargs, payloads)
 
     def reader(self, payloads: Payloads, objects: bool = False) -> Reader:
         """Return a reader of a record's values."""
@@ -103,6 +135,10 @@ class Executor:
         if not isinstance(args, list) or len(args) != count:
             raise ProtocolViolation(f"{count} arguments are needed, not {args!r:.80}")
         return args
+
+    def answer(self, request: int, value: Any) -> None:
+        """Answer a request."""
+        self.replies.append(Reply(Value(request, encode(value, _refuse))))
 
     # Outputs
 
@@ -226,7 +262,8 @@ class Executor:
 
     # Failures
 
-    def _failed(self, record: Any, exc: Exception) -> None:
+    def fail(self, record: Any, exc: Exception) -> None:
+        """Report that a record failed, and poison its outputs."""
         name = record[0] if record and isinstance(record[0], str) else ""
         outs = record[1] if len(record) > 1 else None
         poisoned = isinstance(exc, PoisonedInput)
@@ -266,14 +303,8 @@ def _only_arrays(device: Device, made: Sequence[Any], opaque: Sequence[bool]) ->
                 raise ProtocolViolation("the result is an object and no array") from None
 
 
-def _without_stream(record: Any) -> tuple[Any, Any, Any, Any]:
-    """Check a record with a stream number; all streams are one so far."""
-    if len(record) != 5:
-        raise ProtocolViolation(f"a record of {len(record)} parts (4 or 5)")
-    name, outs, args, kwargs, stream = record
-    if type(stream) is not int or not 0 <= stream < _MAX_STREAM:
-        raise ProtocolViolation(f"not a stream: {stream!r:.40}")
-    return name, outs, args, kwargs
+def _refuse(value: Any) -> Any:
+    raise TypeError(f"a {type(value).__name__} cannot be sent")
 
 
 def _keyword(name: Any) -> str:

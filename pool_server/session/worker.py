@@ -19,8 +19,10 @@ import msgspec
 
 from cupool.errors import LeaseLost, ProtocolViolation
 from cupool.pool_server.devices.base import Device
+from cupool.pool_server.session.deferral import Deferral
 from cupool.pool_server.session.handles import MAX_HANDLES, HandleTable
 from cupool.pool_server.session.movement import Movement
+from cupool.pool_server.session.queueing import Queueing
 from cupool.pool_server.session.records import Executor, Payloads, Reply
 from cupool.pool_server.session.transfers import Early
 from cupool.proto.messages import (
@@ -83,6 +85,8 @@ class SessionCore:
         self.left = False
         self._executor = Executor(device, self.table)
         self._movement = Movement(self._executor)
+        self._deferral = Deferral(self._executor)
+        Queueing(self._executor, self._deferral)
         self._early = Early()
         self._queue: deque[tuple[Batch, Payloads]] = deque()
         self._received = 0
@@ -278,7 +282,8 @@ class SessionCore:
         self._given_up = False
         failed = len(executor.failures)
         with self.device.context():
-            position = executor.run(records, start, payloads)
+            take = self._deferral.run if self._deferral.active else executor.run
+            position = take(records, start, payloads)
         self.operations += position - start
         for failure in executor.failures[failed:]:
             size_bytes = len(failure.message) + len(failure.traceback) + 256

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from cupool.proto.operations import (
     core,
     creation,
+    cuda,
     fft,
     indexing,
     interpolate,
@@ -32,6 +33,7 @@ from cupool.proto.operations.operation import Operation
 _CHAPTERS = (
     core,
     creation,
+    cuda,
     fft,
     indexing,
     interpolate,

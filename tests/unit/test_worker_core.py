@@ -311,9 +311,10 @@ def test_operations_take_memory_before_they_compute() -> None:
 
 def test_memory_limit_and_release(client: Loopback) -> None:
     client.batch(["set_limit", [], [2048], None], add(2, ref(1), 1), ["free", [], [2], None])
-    assert client.ask("memory") == {"used": 512, "total": 1024, "free": 512, "limit": 2048}
+    use = {"used": 512, "total": 1024, "free": 512, "limit": 2048, "outside": 0, "blocks": 1}
+    assert client.ask("memory") == use
     client.batch(["release_blocks", [], [], None])
-    assert client.ask("memory") == {"used": 512, "total": 512, "free": 0, "limit": 2048}
+    assert client.ask("memory") == use | {"total": 512, "free": 0, "blocks": 0}
     client.batch(["empty", [out(3, "u1", (4096,))], [], None])
     assert client.failures[0].arguments == [4096, 512, 2048]
 

@@ -177,7 +177,7 @@ class ufunc:
         else:
             wired: Any = b if type(b) is not complex else (values.COMPLEX, b.real, b.imag)
             refs = (wired, handle_a.ref) if args[0] is b else (handle_a.ref, wired)
-        if session.ordinal != _current.device or not session.open:
+        if session.ordinal != _current.device or not session.plain:
             return self._general(args, {})
         shape, size = common or (a._shadow.shape, a._shadow.size)
         handle = Handle(session, size * itemsize)
@@ -213,7 +213,7 @@ class ufunc:
             if handle_b.session is not session:
                 return self._general(args, {})
             wired = handle_b.ref
-        if session.ordinal != _current.device or not session.open:
+        if session.ordinal != _current.device or not session.plain:
             return self._general(args, {})
         session.submit((self._op, (), (handle_a.ref, wired), {"out": handle_a.ref}))
         if session.blocking:

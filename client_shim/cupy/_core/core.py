@@ -20,6 +20,7 @@ from cupool.client_shim.cupy._core import _conversions, _indexing_methods, _meth
 from cupool.client_shim.cupy._core._dtype import get_dtype
 from cupool.client_shim.cupy._core.flags import Flags
 from cupool.client_shim.handles import Handle
+from cupool.client_shim.placement import emit_at
 
 _materialize_lock = threading.RLock()
 
@@ -63,8 +64,8 @@ class ndarray(
         char = order_char(order)
         array: ndarray = _new(cls)
         if memptr is not None:
-            source: ndarray = memptr._view_as(lengths, dtype, strides, char)
-            array._shadow, array._handle, array._owner = source._shadow, None, source._owner
+            array._owner = None
+            array._shadow, array._handle = _at(memptr, lengths, dtype, strides, char)
         elif strides is not None and not _is_dense(lengths, dtype, strides):
             _check_strides(lengths, dtype, tuple(strides))
             array._shadow = _shadow.at(lengths, dtype, 0, tuple(strides))
@@ -165,6 +166,23 @@ class ndarray(
 
     def __len__(self) -> int:
         return len(self._shadow)
+
+
+def _at(
+    memptr: Any, shape: tuple[int, ...], dtype: np.dtype[Any], strides: Any, order: str
+) -> tuple[_shadow.Shadow, Handle]:
+    """Lay an array over memory; elements before the pointer are those of negative strides."""
+    if 0 in shape:
+        made = _shadow.make(shape, dtype, order)
+        return made, _session.session().emit_plain("empty", (), None, ((shape, dtype, order),))[0]
+    if strides is None:
+        made, before = _shadow.make(shape, dtype, order), 0
+    else:
+        steps = zip(strides, shape, strict=True)
+        before = -sum(min(0, stride * (length - 1)) for stride, length in steps)
+        made = _shadow.at(shape, dtype, before, tuple(strides))
+    session = _session.sessions()[memptr.device_id]
+    return made, emit_at(session, memptr, shape, dtype, made.strides, before)
 
 
 def _is_dense(shape: tuple[int, ...], dtype: np.dtype[Any], strides: Any) -> bool:

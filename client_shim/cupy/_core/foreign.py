@@ -7,11 +7,11 @@ only: another library's wrapper of a `cupy.ndarray` is found again by the addres
 from __future__ import annotations
 
 import os
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy.cuda import memory, stream
 from cupool.errors import OperationNotSupported
@@ -70,8 +70,8 @@ def _dtype(interface: dict[str, Any]) -> np.dtype[Any]:
     return dtype
 
 
-def from_interface(interface: dict[str, Any]) -> core.ndarray:
-    """Return a view of the array whose address an interface shows.
+def from_interface(interface: dict[str, Any], keep: Any = None) -> core.ndarray:
+    """Return an array over the memory whose address an interface shows; `keep` is kept alive.
 
     Raises:
         ValueError: a mask, or big-endian data.
@@ -84,17 +84,17 @@ def from_interface(interface: dict[str, Any]) -> core.ndarray:
     if 0 in shape:
         return core.ndarray(shape, dtype)
     address = int(interface["data"][0])
-    found = memory.owner_at(address)
-    if found is None:
+    try:
+        found = memory.UnownedMemory(address, 0, keep, -1)
+        pointer = memory.MemoryPointer(found, 0)
+        found._place()
+    except memory.CUDARuntimeError:
         raise OperationNotSupported(
             f"the address {address:#x} is not memory of this session's GPU",
             remedy="copy the data with cupy.asarray(numpy_array), or make the array with cupy",
-        )
-    owner, offset = found
-    strides = interface.get("strides")
-    if strides is None:
-        strides = _shadow.make(shape, dtype).strides
-    return core.view_of(owner, _shadow.at(shape, dtype, offset, tuple(strides)), core.ndarray)
+        ) from None
+    found.size = dtype.itemsize * prod(shape)
+    return core.ndarray(shape, dtype, pointer, interface.get("strides"))
 
 
 def from_cupy_like(value: Any) -> core.ndarray | None:
@@ -107,7 +107,7 @@ def from_cupy_like(value: Any) -> core.ndarray | None:
         return value
     interface = getattr(value, "__cuda_array_interface__", None)
     if interface is not None:
-        return from_interface(interface)
+        return from_interface(interface, value)
     convert = getattr(value, "__cupy_get_ndarray__", None)
     made: core.ndarray | None = None if convert is None else convert()
     return made

@@ -1,42 +1,111 @@
-"""`cupy.cuda`: devices, streams, events, memory pools and the runtime, as far as they are here."""
+"""`cupy.cuda`: devices, streams, events, graphs, memory and the runtime."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from cupool.client_shim.cupy import _unsupported
-from cupool.client_shim.cupy.cuda import cufft, device, memory, runtime, stream
-from cupool.client_shim.cupy.cuda.device import Device, get_device_id
+from cupool.client_shim.cupy.cuda import (
+    cufft,
+    device,
+    driver,
+    graph,
+    memory,
+    memory_hook,
+    memory_hooks,
+    nvtx,
+    pinned_memory,
+    profiler,
+    runtime,
+    stream,
+    texture,
+)
+from cupool.client_shim.cupy.cuda.device import Device, get_cublas_handle, get_device_id
+from cupool.client_shim.cupy.cuda.graph import Graph
 from cupool.client_shim.cupy.cuda.memory import (
+    BaseMemory,
+    CFunctionAllocator,
+    ManagedMemory,
+    Memory,
+    MemoryAsync,
+    MemoryAsyncPool,
     MemoryPointer,
     MemoryPool,
-    PinnedMemoryPool,
+    PythonFunctionAllocator,
+    UnownedMemory,
     alloc,
+    get_allocator,
+    malloc_async,
+    malloc_managed,
+    set_allocator,
+)
+from cupool.client_shim.cupy.cuda.memory_hook import MemoryHook
+from cupool.client_shim.cupy.cuda.pinned_memory import (
+    PinnedMemory,
+    PinnedMemoryPointer,
+    PinnedMemoryPool,
+    alloc_pinned_memory,
+    set_pinned_memory_allocator,
 )
 from cupool.client_shim.cupy.cuda.stream import (
     Event,
+    ExternalStream,
     Stream,
     get_current_stream,
     get_elapsed_time,
 )
 
 __all__ = [
+    "BaseMemory",
+    "CFunctionAllocator",
     "Device",
     "Event",
+    "ExternalStream",
+    "Graph",
+    "ManagedMemory",
+    "Memory",
+    "MemoryAsync",
+    "MemoryAsyncPool",
+    "MemoryHook",
     "MemoryPointer",
     "MemoryPool",
+    "PinnedMemory",
+    "PinnedMemoryPointer",
     "PinnedMemoryPool",
+    "PythonFunctionAllocator",
     "Stream",
+    "UnownedMemory",
     "alloc",
+    "alloc_pinned_memory",
     "cufft",
     "device",
+    "driver",
+    "get_allocator",
+    "get_cublas_handle",
     "get_current_stream",
     "get_device_id",
     "get_elapsed_time",
+    "get_local_runtime_version",
+    "graph",
     "is_available",
+    "malloc_async",
+    "malloc_managed",
     "memory",
+    "memory_hook",
+    "memory_hooks",
+    "nvtx",
+    "pinned_memory",
+    "profile",
+    "profiler",
     "runtime",
+    "set_allocator",
+    "set_pinned_memory_allocator",
     "stream",
+    "texture",
+    "using_allocator",
 ]
 
 
@@ -45,13 +114,44 @@ def is_available() -> bool:
     return runtime.getDeviceCount() > 0
 
 
+def get_local_runtime_version() -> int:
+    """Return the version of the CUDA runtime that is mimicked; there is none on this machine."""
+    return runtime.runtimeGetVersion()
+
+
+@contextmanager
+def using_allocator(allocator: Any = None) -> Iterator[None]:
+    """Let `allocator(size) -> MemoryPointer` allocate for this thread within; None: no pool."""
+    before = memory._get_thread_local_allocator()
+    memory._set_thread_local_allocator(memory._malloc if allocator is None else allocator)
+    try:
+        yield
+    finally:
+        memory._set_thread_local_allocator(before)
+
+
+@contextmanager
+def profile() -> Iterator[None]:
+    """Deprecated: `cupyx.profiler.profile`."""
+    warnings.warn(
+        "cupy.cuda.profile has been deprecated since CuPy v10 and will be removed in the future."
+        " Use cupyx.profiler.profile instead.",
+        stacklevel=3,
+    )
+    profiler.start()
+    try:
+        yield
+    finally:
+        profiler.stop()
+
+
 def _fill() -> dict[str, Any]:
     names: dict[str, Any] = globals()
-    for sub in ("compiler", "function", "graph", "memory_hooks", "nvtx", "profiler", "texture"):
+    for sub in ("compiler", "function"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
-    for sub in ("cublas", "curand", "cusolver", "cusparse", "driver", "nccl", "nvrtc"):
+    for sub in ("cublas", "curand", "cusolver", "cusparse", "nccl", "nvrtc"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
-    for sub in ("pinned_memory", "cub", "cutensor", "thrust", "common"):
+    for sub in ("cub", "cutensor", "thrust", "common", "jitify"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
     _unsupported.fill(names, "cupy.cuda")
     return names

@@ -1,116 +1,60 @@
-"""`cupy.cuda.runtime`: the CUDA runtime calls that make sense on granted devices."""
+"""`cupy.cuda.runtime`: the CUDA runtime's calls, on the devices of the session.
+
+Addresses of memory are the device's own; those of streams, events and graphs are numbers that
+stand for them. Devices, memory and streams have a file each beside this one.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
-from cupool.client_shim import session as _session
 from cupool.client_shim.cupy import _unsupported
-from cupool.proto import failures
+from cupool.client_shim.cupy.cuda import _runtime_devices
+from cupool.client_shim.cupy.cuda._runtime_devices import *  # noqa: F403
+from cupool.client_shim.cupy.cuda._runtime_errors import CUDARuntimeError as CUDARuntimeError
+from cupool.client_shim.cupy.cuda._runtime_errors import check_status as check_status
+from cupool.client_shim.cupy.cuda._runtime_errors import getLastError as getLastError
+from cupool.client_shim.cupy.cuda._runtime_errors import peekAtLastError as peekAtLastError
+from cupool.client_shim.cupy.cuda._runtime_graphs import *  # noqa: F403
+from cupool.client_shim.cupy.cuda._runtime_memory import *  # noqa: F403
+from cupool.client_shim.cupy.cuda._runtime_pools import *  # noqa: F403
+from cupool.client_shim.cupy.cuda._runtime_streams import *  # noqa: F403
 
 is_hip = False
-_NAMES = {2: "cudaErrorMemoryAllocation", 101: "cudaErrorInvalidDevice", 1: "cudaErrorInvalidValue"}
-_TEXTS = {2: "out of memory", 101: "invalid device ordinal", 1: "invalid argument"}
+_is_hip_environment = False
 
+_getLocalRuntimeVersion = _runtime_devices._getLocalRuntimeVersion
+_getCUDAMajorVersion = _runtime_devices._getCUDAMajorVersion
+_ensure_context = _runtime_devices._ensure_context
 
-class CUDARuntimeError(RuntimeError):
-    """An error of the CUDA runtime.
+for _name in (
+    "ipcCloseMemHandle",
+    "ipcGetEventHandle",
+    "ipcGetMemHandle",
+    "ipcOpenEventHandle",
+    "ipcOpenMemHandle",
+):
+    globals()[_name] = _runtime_devices.refuse_ipc
+for _name in (
+    "createSurfaceObject",
+    "createTextureObject",
+    "destroySurfaceObject",
+    "destroyTextureObject",
+    "freeArray",
+    "malloc3DArray",
+    "mallocArray",
+    "memcpy2DFromArray",
+    "memcpy2DFromArrayAsync",
+    "memcpy2DToArray",
+    "memcpy2DToArrayAsync",
+    "memcpy3D",
+    "memcpy3DAsync",
+):
+    globals()[_name] = _runtime_devices.refuse_array
+del _name
 
-    Attributes:
-        status: the error code.
-    """
-
-    __module__ = "cupy_backends.cuda.api.runtime"
-
-    def __init__(self, status: int, text: str = "") -> None:
-        self.status = status
-        name = _NAMES.get(status, f"cudaError {status}")
-        super().__init__(text or f"{name}: {_TEXTS.get(status, 'unknown error')}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.status, self.args[0])
-
-
-failures.register("CUDARuntimeError", CUDARuntimeError, CUDARuntimeError)
-
-
-def check_device(ordinal: int) -> None:
-    """Raise CUDARuntimeError unless the device was granted."""
-    if not 0 <= ordinal < _session.device_count():
-        raise CUDARuntimeError(101)
-
-
-def memory_info(session: _session.DeviceSession) -> tuple[int, int]:
-    """Return free and total bytes of a session's share."""
-    granted = session.info.memory_bytes
-    return granted - session.ask("memory", ())["total"], granted
-
-
-def getDeviceCount() -> int:
-    """Return how many devices were granted; takes the lease."""
-    return _session.device_count()
-
-
-def getDevice() -> int:
-    """Return the thread's current device."""
-    return _session.current.device
-
-
-def setDevice(device: int) -> None:
-    """Make a device the thread's current one.
-
-    Raises:
-        CUDARuntimeError: no such device.
-    """
-    check_device(device)
-    _session.current.device = device
-
-
-def deviceSynchronize() -> None:
-    """Wait for everything queued on the current device."""
-    _session.session().synchronize()
-
-
-def memGetInfo() -> tuple[int, int]:
-    """Return free and total bytes of the current device."""
-    return memory_info(_session.session())
-
-
-def getDeviceProperties(device: int) -> dict[str, Any]:
-    """Return what is known of a device: name (bytes), memory, compute capability, and more."""
-    check_device(device)
-    info = _session.sessions()[device].info
-    major, _, minor = info.compute_capability.partition(".")
-    return {
-        "name": info.name.encode(),
-        "totalGlobalMem": info.memory_bytes,
-        "major": int(major or 0),
-        "minor": int(minor or 0),
-        "pciBusID": device,
-        "pciDeviceID": 0,
-        "pciDomainID": 0,
-        "multiProcessorCount": 1,
-        "warpSize": 32,
-        "maxThreadsPerBlock": 1024,
-        **info.properties,
-    }
-
-
-def deviceCanAccessPeer(device: int, peerDevice: int) -> int:
-    """Return 0: devices of a pool have no peer access."""
-    check_device(device)
-    check_device(peerDevice)
-    return 0
-
-
-def runtimeGetVersion() -> int:
-    """Return the CUDA runtime version of the CuPy that is mimicked (12.9)."""
-    return 12090
-
-
-def driverGetVersion() -> int:
-    """Return the driver version that goes with `runtimeGetVersion`."""
-    return 12090
-
+errorInvalidValue = 1
+errorMemoryAllocation = 2
+errorPeerAccessAlreadyEnabled = 704
+errorContextIsDestroyed = 709
+errorInvalidResourceHandle = 400
 
 _unsupported.fill(globals(), "cupy.cuda.runtime")

@@ -22,9 +22,10 @@ from cupool.pool_server.devices.base import (
     check_bounds,
     memory_order,
 )
-from cupool.pool_server.devices.mock import adapters, calls, elementwise
-from cupool.pool_server.devices.mock.memory import Block, MemoryPool
+from cupool.pool_server.devices.mock import adapters, attributes, calls, elementwise
+from cupool.pool_server.devices.mock.memory import ROUND_BYTES, Block, MemoryPool
 from cupool.pool_server.devices.mock.options import MockOptions
+from cupool.pool_server.devices.mock.streams import RaceSchedule
 from cupool.proto.messages import DeviceInfo
 from cupool.proto.operations import Operation
 
@@ -72,6 +73,8 @@ class MockDevice(Device):
             {"multiProcessorCount": 1, "warpSize": 32},
         )
         self.pool = MemoryPool(memory_bytes)
+        if self.options.race:
+            self.schedule = RaceSchedule(self.options.race)
         self._sleep = sleep
         self._operations = 0
         self._functions: dict[str, calls.Adapter] = {}
@@ -155,6 +158,21 @@ class MockDevice(Device):
     def assign(self, target: NpArray, source: Any) -> None:
         self._step()
         np.copyto(target, _real_if_needed(source, target.dtype), casting="unsafe")
+
+    def allocate(self, size_bytes: int, kind: str) -> NpArray:
+        block = self.pool.allocate_outside(size_bytes)
+        # Aligned as cudaMalloc's: pools and kernels count on that.
+        raw = memoryview(bytearray(size_bytes + ROUND_BYTES))
+        start = -np.frombuffer(raw, np.uint8).ctypes.data % ROUND_BYTES
+        return self._own(np.frombuffer(raw[start : start + size_bytes], np.uint8), block)
+
+    def address(self, array: NpArray) -> int:
+        return int(array.__array_interface__["data"][0])
+
+    def attributes(self) -> dict[str, dict[str, Any]]:
+        info = self.info
+        found = attributes.of_mock(info.compute_capability, info.ordinal)
+        return {"attributes": found, "properties": {}}
 
     # Operations
 
@@ -253,7 +271,14 @@ class MockDevice(Device):
 
     def memory(self) -> MemoryUse:
         pool = self.pool
-        return MemoryUse(pool.used_bytes, pool.held_bytes, pool.total_bytes, pool.limit_bytes)
+        return MemoryUse(
+            pool.used_bytes,
+            pool.held_bytes,
+            pool.total_bytes,
+            pool.limit_bytes,
+            pool.outside_bytes,
+            pool.free_blocks,
+        )
 
     def release_blocks(self) -> None:
         self.pool.release_blocks()

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 
-from cupool.pool_server.devices.errors import OutOfMemoryError
+from cupool.pool_server.devices.errors import (
+    OUT_OF_MEMORY,
+    CUDARuntimeError,
+    OutOfMemoryError,
+)
 
 ROUND_BYTES = 512
 
@@ -18,10 +22,11 @@ ROUND_BYTES = 512
 class Block:
     """A part of device memory; its neighbours were split from the same allocation."""
 
-    __slots__ = ("following", "free", "previous", "size_bytes")
+    __slots__ = ("following", "free", "outside", "previous", "size_bytes")
 
-    def __init__(self, size_bytes: int) -> None:
+    def __init__(self, size_bytes: int, outside: bool = False) -> None:
         self.size_bytes = size_bytes
+        self.outside = outside
         self.free = False
         self.previous: Block | None = None
         self.following: Block | None = None
@@ -39,6 +44,7 @@ class MemoryPool:
         self.limit_bytes = 0
         self.used_bytes = 0
         self.total_bytes = 0
+        self.outside_bytes = 0  # allocated beside the pool, as by cudaMalloc
         # size -> free blocks of that size; a dict serves as a set that is popped in order.
         self._bins: dict[int, dict[Block, None]] = {}
         self._sizes: list[int] = []  # sorted keys of _bins; an empty bin stays until it is met
@@ -70,9 +76,24 @@ class MemoryPool:
         self.used_bytes += size
         return block
 
+    def allocate_outside(self, size_bytes: int) -> Block:
+        """Return a block that is not of the pool and goes back to the device when released.
+
+        Raises:
+            CUDARuntimeError: there is no room on the device.
+        """
+        size = (size_bytes + (ROUND_BYTES - 1)) & -ROUND_BYTES
+        if self.total_bytes + self.outside_bytes + size > self.capacity_bytes:
+            raise CUDARuntimeError(OUT_OF_MEMORY)
+        self.outside_bytes += size
+        return Block(size, outside=True)
+
     def release(self, block: Block | None) -> None:
         """Take a block back and join it with free neighbours."""
         if block is None:
+            return
+        if block.outside:
+            self.outside_bytes -= block.size_bytes
             return
         self.used_bytes -= block.size_bytes
         following, previous = block.following, block.previous
@@ -109,7 +130,8 @@ class MemoryPool:
 
     def _new(self, size: int) -> Block:
         limit = self.limit_bytes
-        bound = min(limit, self.capacity_bytes) if limit else self.capacity_bytes
+        bound = self.capacity_bytes - self.outside_bytes
+        bound = min(limit, bound) if limit else bound
         if self.total_bytes + size > bound:
             self.release_blocks()
         if self.total_bytes + size > bound:

@@ -21,6 +21,7 @@ class MockOptions:
         fail_after: after so many operations an illegal access breaks the context for good.
         oom_after: after so many operations no allocation succeeds any more.
         die_after: after so many operations the worker process ends at once, as if killed.
+        race: seed of the order in which operations run that streams leave unordered.
     """
 
     memory_bytes: int = 0
@@ -30,6 +31,7 @@ class MockOptions:
     fail_after: int = 0
     oom_after: int = 0
     die_after: int = 0
+    race: int = 0
 
     @property
     def has_faults(self) -> bool:

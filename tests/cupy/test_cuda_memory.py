@@ -1,0 +1,240 @@
+"""Memory of `cupy.cuda`: addresses, pools, allocators, hooks, page-locked memory."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import cupy
+import numpy as np
+import pytest
+
+from cupool.errors import OperationNotSupported
+
+UNIT = 512
+
+
+def test_views_are_at_their_offset_from_the_owners_address() -> None:
+    a = cupy.arange(24.0).reshape(4, 6)
+    assert a[1:, 2:].data.ptr == a.data.ptr + (6 + 2) * 8
+    assert a.data.ptr == a.data.ptr > 0
+    assert a[::-1].data.ptr == a.data.ptr + 3 * 6 * 8
+    assert (a.data + 16 - 8).ptr == a.data.ptr + 8
+
+
+def test_an_array_over_anothers_memory_shares_it() -> None:
+    a = cupy.arange(6.0)
+    b = cupy.ndarray((2, 2), a.dtype, a.data + 8, strides=(16, 8))
+    b[...] = 7
+    assert a.get().tolist() == [0, 7, 7, 7, 7, 5]
+    reverse = cupy.ndarray((6,), a.dtype, a[5:].data, strides=(-8,))
+    assert reverse.get().tolist() == [5, 7, 7, 7, 7, 0]
+    assert reverse[::2].data.ptr == a.data.ptr + 40
+    assert (b.base, b.flags.owndata) == (None, True)
+
+
+def test_an_array_over_memory_keeps_the_memory() -> None:
+    pool = cupy.get_default_memory_pool()
+    gc.collect()
+    before = pool.used_bytes()
+    b = cupy.ndarray((64,), "f8", cupy.arange(64.0).data)
+    assert pool.used_bytes() == before + UNIT
+    assert b.sum() == 64 * 63 / 2
+    del b
+    assert pool.used_bytes() == before
+
+
+def test_results_lie_where_the_allocator_says() -> None:
+    pool = cupy.cuda.MemoryPool()
+    with cupy.cuda.using_allocator(pool.malloc):
+        a = cupy.arange(10.0)
+        b = a + 1
+        c = cupy.asarray(np.arange(5))
+        d = a[a > 4]
+    assert pool.used_bytes() == 4 * UNIT
+    assert b.get().tolist() == list(range(1, 11))
+    assert c.get().tolist() == list(range(5))
+    assert d.get().tolist() == [5, 6, 7, 8, 9]
+    assert isinstance(b.data.mem, cupy.cuda.memory.PooledMemory)
+    assert b[3:].data.ptr == b.data.ptr + 24
+    del a, b, c, d
+    assert pool.used_bytes() == 0
+    assert pool.n_free_blocks() > 0
+    pool.free_all_blocks()
+    assert pool.total_bytes() == 0
+
+
+def test_a_script_pool_gives_back_what_is_free_before_it_fails() -> None:
+    pool = cupy.cuda.MemoryPool()
+    pool.set_limit(size=4 * UNIT)
+    held = pool.malloc(UNIT)
+    freed = pool.malloc(3 * UNIT)
+    del freed
+    small = pool.malloc(2 * UNIT)  # a part of the freed block
+    with pytest.raises(cupy.cuda.memory.OutOfMemoryError, match="limit set to: 2,048 bytes"):
+        pool.malloc(2 * UNIT)
+    del small
+    pool.malloc(3 * UNIT)
+    del held
+
+
+def test_a_raw_allocation_beyond_the_device_is_cudas_error() -> None:
+    _, total = cupy.cuda.Device().mem_info
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="out of memory") as caught:
+        cupy.cuda.runtime.malloc(total + 1)
+    assert caught.value.status == 2
+    assert cupy.arange(3).sum() == 3  # the failure was told, and is over
+
+
+def test_raw_allocations_count_against_the_device() -> None:
+    gc.collect()
+    free, total = cupy.cuda.Device().mem_info
+    ptr = cupy.cuda.runtime.malloc(1 << 20)
+    assert ptr % 256 == 0
+    assert cupy.cuda.Device().mem_info == (free - (1 << 20), total)
+    cupy.cuda.runtime.free(ptr)
+    assert cupy.cuda.Device().mem_info == (free, total)
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="invalid argument"):
+        cupy.cuda.runtime.free(ptr)
+
+
+def test_copies_by_address() -> None:
+    runtime = cupy.cuda.runtime
+    host = np.arange(16, dtype=np.uint8)
+    back = np.zeros(16, np.uint8)
+    first, second = runtime.malloc(16), runtime.malloc(16)
+    runtime.memcpy(first, host.ctypes.data, 16, runtime.memcpyHostToDevice)
+    runtime.memset(second, 255, 16)
+    runtime.memcpy(second + 4, first, 8, runtime.memcpyDeviceToDevice)
+    runtime.memcpy(back.ctypes.data, second, 16, runtime.memcpyDeviceToHost)
+    assert back.tolist() == [255] * 4 + list(range(8)) + [255] * 4
+    runtime.memcpy2D(first, 8, second, 4, 4, 2, runtime.memcpyDeviceToDevice)
+    runtime.memcpy(back.ctypes.data, first, 16, runtime.memcpyDefault)
+    assert back.tolist() == [255] * 4 + [4, 5, 6, 7] + [0, 1, 2, 3] + [12, 13, 14, 15]
+    for ptr in (first, second):
+        runtime.free(ptr)
+    with pytest.raises(runtime.CUDARuntimeError, match="invalid argument"):
+        runtime.memcpy(back.ctypes.data, first, 16, runtime.memcpyDeviceToHost)
+
+
+def test_a_copy_beyond_an_allocation_is_refused() -> None:
+    a = cupy.zeros(4, np.uint8)
+    host = (ctypes.c_uint8 * 64)()
+    with pytest.raises(Exception, match="leaves its owner's 4 bytes"):
+        a.data.copy_to_host(ctypes.addressof(host), 64)
+
+
+def test_pointer_attributes_tell_device_from_host() -> None:
+    runtime = cupy.cuda.runtime
+    a = cupy.arange(4)
+    found = runtime.pointerGetAttributes(a[1:].data.ptr)
+    assert (found.type, found.device) == (runtime.memoryTypeDevice, 0)
+    pinned = cupy.cuda.alloc_pinned_memory(100)
+    assert runtime.pointerGetMemoryType(pinned.ptr) == runtime.memoryTypeHost
+    assert runtime.pointerGetMemoryType(12345) == runtime.memoryTypeUnregistered
+
+
+def test_the_default_pools_limit() -> None:
+    pool = cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    try:
+        pool.set_limit(size=pool.total_bytes() + 4 * UNIT)
+        with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
+            cupy.zeros(8 * UNIT, np.uint8).sum().item()
+        pool.set_limit(fraction=0.5)
+        assert pool.get_limit() == cupy.cuda.Device().mem_info[1] // 2
+    finally:
+        pool.set_limit(size=0)
+    assert pool.get_limit() == 0
+
+
+class _Recorder(cupy.cuda.MemoryHook):  # type: ignore[misc]
+    name = "recorder"
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, int]] = []
+
+    def malloc_postprocess(self, **told: int) -> None:
+        self.calls.append(("malloc", told["size"]))
+        assert told["mem_ptr"]
+
+    def free_postprocess(self, **told: int) -> None:
+        self.calls.append(("free", told["mem_size"]))
+
+
+def test_hooks_hear_of_arrays_of_the_default_pool() -> None:
+    recorder = _Recorder()
+    with recorder:
+        a = cupy.zeros(10, np.float32)
+        b = a + 1
+        del a
+    assert recorder.calls == [("malloc", 40), ("malloc", 40), ("free", UNIT)]
+    assert b.get().tolist() == [1.0] * 10
+    cupy.zeros(3)
+    assert len(recorder.calls) == 3
+
+
+def test_python_functions_allocate() -> None:
+    log: list[str] = []
+
+    def malloc(size: int, device: int) -> int:
+        log.append(f"malloc {size}")
+        return int(cupy.cuda.runtime.malloc(size))
+
+    def free(ptr: int, device: int) -> None:
+        log.append("free")
+        cupy.cuda.runtime.free(ptr)
+
+    allocator = cupy.cuda.PythonFunctionAllocator(malloc, free)
+    with cupy.cuda.using_allocator(allocator.malloc):
+        a = cupy.arange(4, dtype=np.int32)
+        assert a.get().tolist() == [0, 1, 2, 3]
+        del a
+    assert log == ["malloc 16", "free"]
+
+
+def test_what_cannot_be_is_refused_with_a_reason() -> None:
+    with pytest.raises(OperationNotSupported, match="C functions of this machine"):
+        cupy.cuda.CFunctionAllocator(0, 0, 0, None)
+    with pytest.raises(OperationNotSupported, match="not of this machine"):
+        cupy.cuda.memory.malloc_system(8)
+    with pytest.raises(OperationNotSupported, match="inter-process"):
+        cupy.cuda.runtime.ipcGetMemHandle(1)
+    with pytest.raises(OperationNotSupported, match="texture units"):
+        cupy.cuda.texture.CUDAarray(None, 1)
+
+
+def test_page_locked_memory_is_a_buffer() -> None:
+    pool = cupy.cuda.PinnedMemoryPool()
+    pointer = pool.malloc(1000)
+    array = np.frombuffer(pointer, np.float64, 100)
+    array[...] = 3
+    assert (array.ctypes.data, pointer.mem.size, pointer.size()) == (pointer.ptr, 1024, 1024)
+    a = cupy.empty(100)
+    a.data.copy_from_host_async(pointer.ptr, 800, cupy.cuda.Stream.null)
+    assert a.get().tolist() == [3.0] * 100
+    del array, pointer
+    assert pool.n_free_blocks() == 1
+
+
+def test_device_attributes_and_properties_agree() -> None:
+    device = cupy.cuda.Device(0)
+    properties = cupy.cuda.runtime.getDeviceProperties(0)
+    assert properties["maxThreadsPerBlock"] == device.attributes["MaxThreadsPerBlock"] == 1024
+    assert properties["maxGridSize"][0] == device.attributes["MaxGridDimX"]
+    assert f"{properties['major']}{properties['minor']}" == device.compute_capability
+    assert cupy.cuda.Device.from_pci_bus_id(device.pci_bus_id) == device
+    with pytest.raises(cupy.cuda.runtime.CUDARuntimeError):
+        cupy.cuda.runtime.deviceGetAttribute(10_000, 0)
+
+
+def test_the_runtime_remembers_the_last_error() -> None:
+    runtime = cupy.cuda.runtime
+    runtime.getLastError()
+    with pytest.raises(runtime.CUDARuntimeError):
+        runtime.setDevice(77)
+    assert (runtime.peekAtLastError(), runtime.getLastError(), runtime.getLastError()) == (
+        101,
+        101,
+        0,
+    )
