@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cupool import addresses
+from cupool.client_shim import grants
+from cupool.client_shim.grants import GrantedDevice, Lease
 from cupool.config import Settings
 from cupool.errors import (
     AccessDenied,
@@ -22,6 +24,8 @@ from cupool.errors import (
     PoolUnreachable,
 )
 
+__all__ = ["GrantedDevice", "Lease", "acquire", "explain", "start_embedded_pool"]
+
 if TYPE_CHECKING:
     from cupool.client_shim.waiting import Progress
 
@@ -30,13 +34,6 @@ _CONNECT_WITHIN_S = 5.0
 _EXPLAIN_WITHIN_S = 2.0
 _POLL_S = 0.005
 _POOL_GONE = ("server_lost", "the pool of this run is gone: its process died")
-_CARRIERS = {
-    "auto": ("unix", "zmq+tcp"),
-    "unix": ("unix",),
-    "ipc": ("zmq+ipc",),
-    "tcp": ("zmq+tcp",),
-    "grpc": ("grpc",),
-}
 _CHANNEL_OPTIONS = (
     ("grpc.keepalive_time_ms", 2000),
     ("grpc.keepalive_timeout_ms", 2000),
@@ -48,26 +45,8 @@ _CHANNEL_OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class GrantedDevice:
-    """One device of a lease: which it is, and how to open its session (`urls`, best first)."""
-
-    server: str
-    ordinal: int
-    name: str
-    kind: str
-    session_id: str
-    token: str
-    urls: tuple[str, ...]
-    memory_bytes: int
-
-
-@dataclass(frozen=True)
-class Lease:
-    """The devices of this process: the script's GPU 0, 1, ... in this order."""
-
-    lease_id: str
-    devices: tuple[GrantedDevice, ...]
+current: Lease | None = None
+"""What this process was granted last."""
 
 
 # ---------------------------------------------------------------- the pool of one's own
@@ -139,6 +118,7 @@ def _environment(settings: Settings) -> dict[str, str]:
     environment["CUPOOL_STARTER_PID"] = str(os.getpid())
     environment["CUPOOL_MOCK"] = str(settings.mock)
     environment["CUPOOL_MOCK_MEMORY"] = str(settings.mock_memory)
+    environment["CUPOOL_MOCK_MODEL"] = settings.mock_model
     return environment
 
 
@@ -228,6 +208,7 @@ def acquire(settings: Settings) -> Lease:
     """
     from cupool.client_shim.waiting import Progress
 
+    global current
     with Progress() as progress:
         if settings.pool:
             _check_reachable(settings.pool)
@@ -235,7 +216,8 @@ def acquire(settings: Settings) -> Lease:
             progress.show("cupool: starting a pool of this run's own")
             start_embedded_pool(settings)
             _await_embedded(_embedded_address())
-        return _ask(settings, progress)
+        current = _ask(settings, progress)
+        return current
 
 
 def _ask(settings: Settings, progress: Progress) -> Lease:
@@ -251,77 +233,44 @@ def _ask(settings: Settings, progress: Progress) -> Lease:
 
 def _wait_in_line(settings: Settings, channel: Any, pb: Any, rpc: Any, progress: Progress) -> Lease:
     call = rpc.BrokerStub(channel).Acquire(
-        _request(settings, pb), metadata=_metadata(), timeout=settings.wait + 60.0
+        grants.request(settings, pb), metadata=_metadata(), timeout=settings.wait + 60.0
     )
     try:
         for event in call:
             if event.HasField("queued"):
                 queued = event.queued
                 place = f"{queued.position} of {queued.length} in line"
-                progress.show(f"cupool: waiting for a GPU, {place} ({queued.reason})")
+                why = f"{queued.reason}; more: cupool explain {queued.request}"
+                progress.show(f"cupool: waiting for a GPU, {place} ({why})")
             elif event.HasField("refusal"):
                 raise _refused(settings, event.refusal)
             else:
                 progress.end()
-                return _granted(settings, event.grant)
+                lease = grants.granted(event.grant)
+                if not event.grant.joined:
+                    _announce(settings, lease)
+                return lease
     finally:
         call.cancel()
     raise PoolUnreachable(f"the broker at {_place(settings)} ended the call without an answer")
 
 
-def _request(settings: Settings, pb: Any) -> Any:
-    carriers = _CARRIERS[settings.carrier]
-    if not settings.pool and settings.carrier == "auto":
-        carriers = ("unix",)
-    return pb.AcquireRequest(
-        job_id=os.environ.get("CUPOOL_JOB", ""),
-        job_token=os.environ.get("CUPOOL_JOB_TOKEN", ""),
-        gpus=settings.gpus or (1 if settings.pool else max(1, settings.mock)),
-        memory_bytes=settings.memory,
-        wait_s=settings.wait,
-        client=_client(),
-        carriers=carriers,
-        host=addresses.machine(),
-    )
-
-
-def _client() -> str:
-    """Say for people who asks: user@host:pid and the script."""
-    user = os.environ.get("USER") or str(os.getuid())
-    script = os.path.basename(sys.argv[0]) if getattr(sys, "argv", None) else ""
-    return f"{user}@{os.uname().nodename}:{os.getpid()} {script}".strip()
-
-
-def _granted(settings: Settings, grant: Any) -> Lease:
-    devices = tuple(
-        GrantedDevice(
-            server=each.server,
-            ordinal=each.device.ordinal,
-            name=each.device.name,
-            kind=each.device.kind,
-            session_id=each.session_id,
-            token=each.token,
-            urls=tuple(each.urls),
-            memory_bytes=each.memory_bytes,
-        )
-        for each in grant.devices
-    )
-    if not grant.joined:
-        _announce(settings, devices)
-    return Lease(grant.lease_id, devices)
-
-
-def _announce(settings: Settings, devices: tuple[GrantedDevice, ...]) -> None:
+def _announce(settings: Settings, lease: Lease) -> None:
     """One line on stderr: which GPUs, if asked for; and if it is a mock that nobody chose."""
-    if not settings.pool and devices[0].kind == "mock":
+    if not settings.pool and lease.devices[0].kind == "mock":
         print(
             "cupool: the GPU is a mock, computed by this machine's CPU (no pool is configured; "
             "a real GPU: cupool run --pool grpc://HOST:PORT)",
             file=sys.stderr,
         )
     elif settings.verbose:
-        names = ", ".join(f"{each.name} (GPU {each.ordinal} of {each.server})" for each in devices)
-        print(f"cupool: granted {names}", file=sys.stderr)
+        parts = [
+            f"{each.name} (GPU {each.ordinal} of {each.server}"
+            + (f", {each.share:g} of its compute" if 0 < each.share < 1 else "")
+            + ")"
+            for each in lease.devices
+        ]
+        print(f"cupool: granted {', '.join(parts)}, lease {lease.lease_id}", file=sys.stderr)
 
 
 def _refused(settings: Settings, refusal: Any) -> PoolError:

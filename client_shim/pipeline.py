@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim import notices
 from cupool.errors import LeaseLost, ProtocolViolation
 from cupool.proto import messages as m
 from cupool.proto import values
@@ -382,6 +383,8 @@ class Pipeline:
             while self._kept and self._kept[0].sequence <= self._acknowledged:
                 self._kept.popleft()
             self.failures.extend(from_failure(f) for f in message.failures)
+            if message.notices:
+                notices.take(message.notices)
             for name, count in message.relaid.items():
                 self.relaid[name] = self.relaid.get(name, 0) + count
         elif isinstance(message, m.Failed):

@@ -398,6 +398,11 @@ def sessions() -> list[DeviceSession]:
     return _sessions
 
 
+def opened() -> bool:
+    """Whether this process has its sessions already."""
+    return bool(_sessions)
+
+
 def session() -> DeviceSession:
     """Return the session of this thread's current device."""
     ordinal = current.device

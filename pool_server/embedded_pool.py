@@ -39,7 +39,7 @@ async def run(
     settings = load().settings
     offers = [] if first is not None else await cuda_offers()
     if not offers:
-        offers = mock_offers(max(1, settings.mock), settings.mock_memory)
+        offers = mock_offers(max(1, settings.mock), settings.mock_memory, model=settings.mock_model)
     workers = WorkerPool([offer.device.kind for offer in offers], warm=0)
     if first is not None:
         workers.adopt(first)
@@ -74,6 +74,6 @@ async def _over(users: list[int], daemon: Daemon, broker: BrokerService) -> None
         os.close(user)
     while True:
         await daemon.idle()
-        if not broker.state.line.waiting:
+        if not len(broker.state.line.queue):
             return
         await asyncio.sleep(_PAUSE_S)

@@ -9,9 +9,13 @@ import asyncio
 import json
 import logging
 import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
-from cupool.pool_server.server import Offer
 from cupool.proto.v1 import pool_pb2 as pb
 
 log = logging.getLogger("cupool.server")
@@ -21,6 +25,7 @@ _PROBE = """
 import json
 import cupy
 found = []
+hip = bool(cupy.cuda.runtime.is_hip)
 for ordinal in range(cupy.cuda.runtime.getDeviceCount()):
     properties = cupy.cuda.runtime.getDeviceProperties(ordinal)
     name = properties["name"]
@@ -28,15 +33,65 @@ for ordinal in range(cupy.cuda.runtime.getDeviceCount()):
     found.append({
         "name": name.decode() if isinstance(name, bytes) else str(name),
         "memory_bytes": int(properties["totalGlobalMem"]),
-        "compute_capability": f'{properties["major"]}.{properties["minor"]}',
+        "compute_capability": "" if hip else f'{properties["major"]}.{properties["minor"]}',
+        "kind": "rocm" if hip else "cuda",
+        "maker": "AMD" if hip else "NVIDIA",
         "uuid": uuid.hex() if isinstance(uuid, bytes) else str(uuid),
     })
 print("cupool-probe " + json.dumps(found))
 """
 
 
+@dataclass(frozen=True)
+class Offer:
+    """A device of this server, and what its worker must know to make it."""
+
+    device: pb.Device
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a server is and whom it is for; `links` are its networks, name -> Mbit/s."""
+
+    zone: str = ""
+    rack: str = ""
+    partition: str = ""
+    taints: tuple[str, ...] = ()
+    links: Mapping[str, int] = field(default_factory=dict)
+
+
+def network_links(root: Path = Path("/sys/class/net")) -> dict[str, int]:
+    """Return the physical networks of this machine that are up, with their speed in Mbit/s."""
+    links = {}
+    for path in sorted(root.glob("*/device")):
+        try:
+            speed = int((path.parent / "speed").read_text())
+            if speed > 0 and (path.parent / "operstate").read_text().strip() == "up":
+                links[path.parent.name] = speed
+        except (OSError, ValueError):
+            continue  # a link without a speed
+    return links
+
+
+def model_of(name: str) -> str:
+    """Return the short model of a device's name: "NVIDIA H100 80GB HBM3" -> "H100"."""
+    words = [word for word in name.replace("-", " ").split() if word.lower() not in _MAKERS]
+    if not words:
+        return name
+    if words[0].upper() in ("RTX", "GTX", "QUADRO", "RADEON") and len(words) > 1:
+        return "".join(words[:2]).upper()
+    return words[0].upper()
+
+
+_MAKERS = frozenset({"nvidia", "amd", "instinct", "geforce", "tesla", "graphics", "cupool", "mock"})
+
+
 async def cuda_offers() -> list[Offer]:
-    """Ask CuPy, in a process of its own, for the GPUs that CUDA_VISIBLE_DEVICES leaves."""
+    """Ask CuPy, in a process of its own, for the GPUs that CUDA_VISIBLE_DEVICES leaves.
+
+    With CuPy's ROCm build they are AMD's.
+    """
     if find_spec("cupy") is None:
         return []
     process = await asyncio.create_subprocess_exec(
@@ -58,7 +113,7 @@ async def cuda_offers() -> list[Offer]:
     for line in out.decode(errors="replace").splitlines():
         if line.startswith("cupool-probe "):
             return [
-                Offer(pb.Device(ordinal=ordinal, kind="cuda", **found))
+                Offer(pb.Device(ordinal=ordinal, model=model_of(found["name"]), **found))
                 for ordinal, found in enumerate(json.loads(line.partition(" ")[2]))
             ]
     why = (err.decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
@@ -66,19 +121,47 @@ async def cuda_offers() -> list[Offer]:
     return []
 
 
-def mock_offers(count: int, memory_bytes: int, first: int = 0) -> list[Offer]:
-    """Make `count` mock GPUs of so much memory; their names say mock."""
+MOCK_MODELS: dict[str, tuple[str, str]] = {
+    "V100": ("NVIDIA", "7.0"),
+    "T4": ("NVIDIA", "7.5"),
+    "A100": ("NVIDIA", "8.0"),
+    "A10": ("NVIDIA", "8.6"),
+    "L4": ("NVIDIA", "8.9"),
+    "L40S": ("NVIDIA", "8.9"),
+    "H100": ("NVIDIA", "9.0"),
+    "H200": ("NVIDIA", "9.0"),
+    "B200": ("NVIDIA", "10.0"),
+    "MI250X": ("AMD", ""),
+    "MI300X": ("AMD", ""),
+}
+"""Maker and compute capability of what a mock may pass for; any other model is taken as it is."""
+
+
+def mock_offers(count: int, memory_bytes: int, first: int = 0, model: str = "") -> list[Offer]:
+    """Make `count` mock GPUs of so much memory; their names say mock.
+
+    Args:
+        model: which GPU they pass for towards requests that name one.
+    """
+    model = model.upper()
+    maker, compute = MOCK_MODELS.get(model, ("", "9.0"))
+    options: dict[str, Any] = {"model": model}
+    if compute:
+        options["compute"] = compute
+    here = uuid.uuid4().hex[:12]
     return [
         Offer(
             pb.Device(
                 ordinal=ordinal,
-                name="cupool mock GPU",
+                name=f"cupool mock {model}" if model else "cupool mock GPU",
                 kind="mock",
                 memory_bytes=memory_bytes,
-                compute_capability="9.0",
-                uuid=f"mock-{ordinal}",
+                compute_capability=compute,
+                uuid=f"mock-{here}-{ordinal}",
+                model=model,
+                maker=maker,
             ),
-            {"memory_bytes": memory_bytes},
+            options,
         )
         for ordinal in range(first, first + count)
     ]
@@ -86,6 +169,7 @@ def mock_offers(count: int, memory_bytes: int, first: int = 0) -> list[Offer]:
 
 def null_offers(count: int, first: int = 0) -> list[Offer]:
     """Make devices that answer at once and compute nothing."""
+    here = uuid.uuid4().hex[:12]
     return [
         Offer(
             pb.Device(
@@ -94,9 +178,8 @@ def null_offers(count: int, first: int = 0) -> list[Offer]:
                 kind="null",
                 memory_bytes=1 << 40,
                 compute_capability="9.0",
-                uuid=f"null-{ordinal}",
-            ),
-            {"memory_bytes": 1 << 40},
+                uuid=f"null-{here}-{ordinal}",
+            )
         )
         for ordinal in range(first, first + count)
     ]

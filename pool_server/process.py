@@ -6,17 +6,25 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 
 import grpc.aio
 
 from cupool.addresses import check_bind, grpc_target, machine
+from cupool.config import load
 from cupool.errors import ConfigurationError
 from cupool.pool_server import lifecycle
 from cupool.pool_server.notify import feed_watchdog, notify
-from cupool.pool_server.offers import cuda_offers, mock_offers, null_offers
-from cupool.pool_server.server import Daemon, Offer
+from cupool.pool_server.offers import (
+    Location,
+    Offer,
+    cuda_offers,
+    mock_offers,
+    network_links,
+    null_offers,
+)
+from cupool.pool_server.server import Daemon
 from cupool.pool_server.workers import WorkerPool
 from cupool.proto.v1 import pool_pb2 as pb
 from cupool.proto.v1 import pool_pb2_grpc as rpc
@@ -47,6 +55,7 @@ class ServeOptions:
     cuda: bool = True
     mock: int = 0
     mock_memory_bytes: int = 4 << 30
+    mock_model: str = ""
     null: int = 0
     data_host: str = "127.0.0.1"
     warm: int = 1
@@ -54,6 +63,47 @@ class ServeOptions:
     drain_timeout_s: float = 25.0
     insecure_bind: bool = False
     ready_file: str = ""
+    location: Location = field(default_factory=Location)
+
+
+def options(
+    given: Mapping[str, object],
+    cuda: bool,
+    mock: int,
+    null: int,
+    ready_file: str,
+    *,
+    insecure_bind: bool,
+) -> ServeOptions:
+    """Read the settings of `serve`; `given` are those of the command line.
+
+    Raises:
+        ConfigurationError: a setting is wrong.
+    """
+    settings = load(given).settings
+    location = Location(
+        settings.server_zone,
+        settings.rack,
+        settings.partition,
+        settings.taints,
+        ({"link": settings.link} if settings.link else network_links()),
+    )
+    return ServeOptions(
+        broker=settings.broker,
+        name=settings.name,
+        cuda=cuda,
+        mock=mock,
+        mock_memory_bytes=settings.mock_memory,
+        mock_model=settings.mock_model,
+        null=null,
+        data_host=settings.data_host,
+        warm=settings.warm,
+        grace_s=settings.grace,
+        drain_timeout_s=settings.drain_timeout,
+        insecure_bind=insecure_bind,
+        ready_file=ready_file,
+        location=location,
+    )
 
 
 async def find_offers(options: ServeOptions) -> list[Offer]:
@@ -63,7 +113,7 @@ async def find_offers(options: ServeOptions) -> list[Offer]:
         ConfigurationError: there is none.
     """
     offers = await cuda_offers() if options.cuda else []
-    offers += mock_offers(options.mock, options.mock_memory_bytes, len(offers))
+    offers += mock_offers(options.mock, options.mock_memory_bytes, len(offers), options.mock_model)
     offers += null_offers(options.null, len(offers))
     if not offers:
         raise ConfigurationError(
@@ -103,6 +153,7 @@ async def serve(options: ServeOptions) -> None:
             data_host=options.data_host,
             host=machine(),
             grace_s=options.grace_s,
+            location=options.location,
         )
         workers.fill()
         notify("READY=1\nSTATUS=joining the pool")  # a broker may come later; sessions outlive it

@@ -14,17 +14,20 @@ import asyncio
 import contextlib
 import logging
 import random
+import time
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from cupool import __version__
+from cupool.pool_server.offers import Location, Offer
 from cupool.pool_server.session.control import (
     Close,
     Control,
     Ended,
+    Notice,
     Open,
     Opened,
     Report,
@@ -44,14 +47,6 @@ _BACKOFF_S = (0.1, 2.0)
 _EVENTS_LIMIT = 20_000
 
 
-@dataclass(frozen=True)
-class Offer:
-    """A device of this server, and what its worker must know to make it."""
-
-    device: pb.Device
-    options: dict[str, Any] = field(default_factory=dict)
-
-
 @dataclass
 class _Running:
     """One session here: what the broker asked for, and the worker that does it."""
@@ -64,6 +59,7 @@ class _Running:
     report: Report | None = None
     ended: Ended | None = None
     closing: str = ""
+    opened_at: float = 0.0
 
     def session(self) -> pb.Session:
         order, report = self.order, self.report
@@ -82,7 +78,18 @@ class _Running:
             job_token_hash=order.job_token_hash,
             lease_index=order.lease_index,
             lease_size=order.lease_size,
+            terms=self._terms(),
+            device_time_s=report.device_time_s if report else 0.0,
         )
+
+    def _terms(self) -> pb.LeaseTerms:
+        """The lease's terms as of now: of its time, what is left."""
+        terms = pb.LeaseTerms()
+        terms.CopyFrom(self.order.terms)
+        if terms.ends_in_s:
+            passed_s = time.monotonic() - self.opened_at
+            terms.ends_in_s = max(0.001, terms.ends_in_s - passed_s)
+        return terms
 
 
 class Daemon:
@@ -96,6 +103,7 @@ class Daemon:
         data_host: where the workers listen.
         host: identifies the machine, see `cupool.host`.
         grace_s: how long a worker waits for a client whose link broke.
+        location: where the server is and whom it is for.
     """
 
     def __init__(
@@ -108,6 +116,7 @@ class Daemon:
         data_host: str = "127.0.0.1",
         host: str = "",
         grace_s: float = 30.0,
+        location: Location | None = None,
     ) -> None:
         self.name = name
         self.offers = {offer.device.ordinal: offer for offer in offers}
@@ -118,6 +127,8 @@ class Daemon:
         self._data_host = data_host
         self._host = host
         self._grace_s = grace_s
+        self._location = location or Location()
+        self._epoch = 0
         self._instance = uuid.uuid4().hex
         self._sessions: dict[str, _Running] = {}
         self._unreported: deque[pb.NodeEvent] = deque(maxlen=1000)
@@ -163,6 +174,7 @@ class Daemon:
             self._tell(self._unreported.popleft())
         try:
             async for command in self._dial(_drain(outbox)):
+                self._check_epoch(command.epoch)
                 match command.WhichOneof("command"):
                     case "registered":
                         log.info("registered", extra={"broker": command.registered.broker})
@@ -172,6 +184,8 @@ class Daemon:
                         self._open(command.open)
                     case "close":
                         self._close(command.close.session_id, command.close.reason)
+                    case "notice":
+                        self._notify(command.notice)
         finally:
             self._outbox = None
             if beat is not None:
@@ -184,6 +198,25 @@ class Daemon:
                 if event.WhichOneof("event") in ("ended", "failed"):
                     self._unreported.append(event)
 
+    def _check_epoch(self, epoch: int) -> None:
+        """Refuse a broker that another one has replaced; 0 = brokers that do not count.
+
+        Raises:
+            RuntimeError: a later broker has commanded here.
+        """
+        if epoch and epoch < self._epoch:
+            raise RuntimeError(
+                f"the broker is of epoch {epoch}, and one of epoch {self._epoch} has replaced it"
+            )
+        self._epoch = max(self._epoch, epoch)
+
+    def _notify(self, notice: pb.Notice) -> None:
+        """Pass a notice on to the script of a session."""
+        running = self._sessions.get(notice.session_id)
+        if running is not None:
+            message = Notice(notice.reason, notice.message, notice.within_s)
+            running.worker.send(message)
+
     def _register(self) -> pb.Register:
         return pb.Register(
             name=self.name,
@@ -192,11 +225,23 @@ class Daemon:
             sessions=[running.session() for running in self._sessions.values() if running.opened],
             version=__version__,
             host=self._host,
+            zone=self._location.zone,
+            rack=self._location.rack,
+            partition=self._location.partition,
+            taints=self._location.taints,
+            nics=[
+                pb.Nic(name=name, bandwidth_mbps=speed)
+                for name, speed in self._location.links.items()
+            ],
         )
 
     async def _beat(self, interval_s: float) -> None:
+        told: dict[str, Report | None] = {}
         while True:
-            sessions = [running.session() for running in self._sessions.values() if running.opened]
+            opened = {key: each for key, each in self._sessions.items() if each.opened}
+            news = [each for key, each in opened.items() if told.get(key) != each.report]
+            sessions = [each.session() for each in news]
+            told = {key: each.report for key, each in opened.items()}
             heartbeat = pb.Heartbeat(sessions=sessions, warm_workers=self.workers.warm)
             self._tell(pb.NodeEvent(heartbeat=heartbeat))
             await asyncio.sleep(max(0.05, interval_s))
@@ -222,7 +267,7 @@ class Daemon:
             worker = self.workers.take(offer.device.kind)
         except OSError as exc:
             return self._failed(order.session_id, f"no process can be started: {exc}")
-        running = _Running(order, offer.device.kind, worker)
+        running = _Running(order, offer.device.kind, worker, opened_at=time.monotonic())
         self._sessions[order.session_id] = running
         worker.on_message = lambda message: self._hear(running, message)
         worker.on_exit = lambda: self._exited(running)

@@ -106,12 +106,27 @@ class Failure(msgspec.Struct, array_like=True, frozen=True):
     traceback: str = ""
 
 
+class Notice(msgspec.Struct, array_like=True, frozen=True):
+    """The device will be taken away in `within_s` seconds.
+
+    `reason` is "preempted", "deadline" or "drain"; "withdrawn" takes an earlier notice back.
+    """
+
+    reason: str
+    message: str = ""
+    within_s: float = 0.0
+
+
 class Ack(_Message, tag=5, frozen=True):
-    """All batches up to `sequence` were executed; `failures` are those since the last Ack."""
+    """All batches up to `sequence` were executed; `failures` are those since the last Ack.
+
+    `notices` are for the script; an Ack that carries some may have the sequence 0.
+    """
 
     sequence: int
     failures: list[Failure] = []
     relaid: dict[str, int] = {}
+    notices: list[Notice] = []
 
 
 class Value(_Message, tag=6, frozen=True):

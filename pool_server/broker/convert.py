@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 
-from cupool.pool_server.broker import model
+from cupool.pool_server.broker import decisions, model
 from cupool.proto.v1 import pool_pb2 as pb
+
+_MIB = 1 << 20
 
 
 def token_hash(token: str) -> str:
@@ -14,16 +17,35 @@ def token_hash(token: str) -> str:
 
 
 def wish(request: pb.AcquireRequest) -> model.Wish:
+    """Read a request; memory is granted in whole MiB."""
     return model.Wish(
         gpus=request.gpus,
-        memory_bytes=request.memory_bytes,
+        memory_bytes=-(-request.memory_bytes // _MIB) * _MIB,
         wait_s=max(0.0, request.wait_s),
         client=request.client[:200],
         carriers=tuple(request.carriers),
         host=request.host,
         job_id=request.job_id,
         job_token_hash=token_hash(request.job_token),
+        share_milli=request.share_milli,
+        cap_milli=request.cap_milli,
+        models=tuple(request.models),
+        min_compute_capability=model.capability(request.min_compute_capability),
+        priority=request.priority,
+        tenant=request.tenant or model.DEFAULT_TENANT,
+        spread=request.spread,
+        bandwidth_mbps=_whole(request.bandwidth_mbps),
+        zone=request.zone,
+        policy=request.policy,
+        max_time_s=request.max_time_s,
+        overcommit=request.overcommit,
+        tolerations=frozenset(request.tolerations),
     )
+
+
+def _whole(number: float) -> int:
+    """Round up; what is no number is none that anybody may ask for."""
+    return math.ceil(number) if math.isfinite(number) else -1
 
 
 def device_spec(device: pb.Device) -> model.DeviceSpec:
@@ -34,6 +56,11 @@ def device_spec(device: pb.Device) -> model.DeviceSpec:
         device.memory_bytes,
         device.compute_capability,
         device.uuid,
+        device.model,
+        device.maker,
+        device.partition,
+        device.unhealthy,
+        tuple(device.taints),
     )
 
 
@@ -45,12 +72,48 @@ def device(spec: model.DeviceSpec) -> pb.Device:
         memory_bytes=spec.memory_bytes,
         compute_capability=spec.compute_capability,
         uuid=spec.uuid,
+        model=spec.model,
+        maker=spec.maker,
+        partition=spec.partition,
+        unhealthy=spec.unhealthy,
+        taints=spec.taints,
+    )
+
+
+def terms(found: model.Terms, ends_in_s: float = 0.0) -> pb.LeaseTerms:
+    return pb.LeaseTerms(
+        tenant=found.tenant,
+        priority=found.priority,
+        share_milli=found.share_milli,
+        cap_milli=found.cap_milli,
+        ends_in_s=ends_in_s,
+        bandwidth_mbps=found.bandwidth_mbps,
+        partition=found.partition,
+        overcommit=found.overcommit,
+    )
+
+
+def _terms(given: pb.LeaseTerms, *, whole: bool) -> model.Terms:
+    return model.Terms(
+        given.tenant or model.DEFAULT_TENANT,
+        min(given.priority, model.Priority.URGENT),
+        model.WHOLE_MILLI if whole else given.share_milli,
+        given.cap_milli,
+        _whole(given.bandwidth_mbps),
+        given.partition,
+        given.overcommit,
     )
 
 
 def report(session: pb.Session, server: str) -> model.Report:
+    given = _terms(session.terms, whole=session.whole_device)
     place = model.Placement(
-        server, session.device_ordinal, session.memory_bytes, session.whole_device
+        server,
+        session.device_ordinal,
+        session.memory_bytes,
+        session.whole_device,
+        given.share_milli,
+        given.bandwidth_mbps,
     )
     return model.Report(
         session.session_id,
@@ -65,6 +128,9 @@ def report(session: pb.Session, server: str) -> model.Report:
         memory_used_bytes=session.memory_used_bytes,
         operations=session.operations,
         worker_pid=session.worker_pid,
+        device_time_s=session.device_time_s,
+        terms=given,
+        ends_in_s=session.terms.ends_in_s,
     )
 
 
@@ -77,10 +143,15 @@ def registration(hello: pb.Register, address: str) -> model.Registration:
         hello.host,
         address,
         hello.version,
+        hello.zone,
+        hello.rack,
+        hello.partition,
+        sum(_whole(nic.bandwidth_mbps) for nic in hello.nics),
+        tuple(hello.taints),
     )
 
 
-def open_command(decision: model.OpenSession) -> pb.NodeCommand:
+def open_command(decision: decisions.OpenSession) -> pb.NodeCommand:
     lease = decision.lease
     place = lease.placements[decision.index]
     return pb.NodeCommand(
@@ -98,33 +169,58 @@ def open_command(decision: model.OpenSession) -> pb.NodeCommand:
             job_token_hash=lease.job_token_hash,
             lease_index=decision.index,
             lease_size=lease.size,
+            terms=terms(lease.terms, decision.ends_in_s),
         )
     )
 
 
+def notice_command(decision: decisions.Notify) -> pb.NodeCommand:
+    return pb.NodeCommand(
+        notice=pb.Notice(
+            session_id=decision.session_id,
+            reason=decision.reason,
+            message=decision.message,
+            within_s=decision.within_s,
+        )
+    )
+
+
+def request_name(request_id: int) -> str:
+    """Name a waiting request for people: "r17"."""
+    return f"r{request_id}"
+
+
 def client_event(
-    decision: model.TellQueued | model.TellGrant | model.TellRefusal,
+    decision: decisions.TellQueued | decisions.TellGrant | decisions.TellRefusal,
 ) -> pb.AcquireEvent:
     match decision:
-        case model.TellQueued():
+        case decisions.TellQueued():
             return pb.AcquireEvent(
                 queued=pb.Queued(
-                    position=decision.position, length=decision.length, reason=decision.reason
+                    position=decision.position,
+                    length=decision.length,
+                    reason=decision.reason,
+                    request=request_name(decision.request_id),
                 )
             )
-        case model.TellRefusal():
+        case decisions.TellRefusal():
             return pb.AcquireEvent(
                 refusal=pb.Refusal(
                     reason=decision.reason, message=decision.message, remedy=decision.remedy
                 )
             )
-        case model.TellGrant():
+        case decisions.TellGrant():
             devices = [_granted(each) for each in decision.devices]
-            grant = pb.Grant(lease_id=decision.lease_id, devices=devices, joined=decision.joined)
+            grant = pb.Grant(
+                lease_id=decision.lease_id,
+                devices=devices,
+                joined=decision.joined,
+                terms=terms(decision.terms, decision.ends_in_s),
+            )
             return pb.AcquireEvent(grant=grant)
 
 
-def _granted(granted: model.GrantedDevice) -> pb.GrantedDevice:
+def _granted(granted: decisions.GrantedDevice) -> pb.GrantedDevice:
     return pb.GrantedDevice(
         server=granted.placement.server,
         device=device(granted.device),
@@ -132,4 +228,42 @@ def _granted(granted: model.GrantedDevice) -> pb.GrantedDevice:
         token=granted.token,
         urls=granted.urls,
         memory_bytes=granted.placement.memory_bytes,
+        share_milli=granted.placement.milli,
     )
+
+
+# ---------------------------------------------------------------- administrators
+
+
+def quota(given: pb.Quota) -> model.Quota:
+    return model.Quota(
+        given.tenant,
+        given.milli,
+        given.memory_bytes,
+        given.borrow_milli,
+        given.weight or 1.0,
+        given.max_priority,
+    )
+
+
+def quota_message(found: model.Quota, used_milli: int, used_memory_bytes: int) -> pb.Quota:
+    return pb.Quota(
+        tenant=found.tenant,
+        milli=found.milli,
+        memory_bytes=found.memory_bytes,
+        borrow_milli=found.borrow_milli,
+        weight=found.weight,
+        max_priority=found.max_priority,
+        used_milli=used_milli,
+        used_memory_bytes=used_memory_bytes,
+    )
+
+
+def partition(given: pb.Partition) -> model.Partition:
+    return model.Partition(
+        given.name, tuple(sorted(set(given.tenants))), tuple(sorted(set(given.servers)))
+    )
+
+
+def partition_message(found: model.Partition) -> pb.Partition:
+    return pb.Partition(name=found.name, tenants=found.tenants, servers=found.servers)

@@ -1,4 +1,4 @@
-"""The broker's books: servers, leases, sessions, and what became of those that ended.
+"""The broker's tables: servers, leases, sessions, and what became of those that ended.
 
 Keeps the tables consistent with each other; knows nothing of requests, links or time limits.
 A lease lives as long as one of its sessions; its devices are its own until then.
@@ -7,111 +7,127 @@ A lease lives as long as one of its sessions; its devices are its own until then
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from cupool.pool_server.broker import changes as c
+from cupool.pool_server.broker.books import Books
 from cupool.pool_server.broker.model import (
+    NEVER,
     Fate,
     Lease,
     Limits,
     Placement,
     Report,
     Server,
-    ServerState,
     Session,
+    Terms,
     Wish,
 )
-from cupool.pool_server.broker.policy import Room
 from cupool.transport.channel import LOCAL_CARRIERS
-
-_NOW = (ServerState.UP,)
-_EVER = tuple(ServerState)
 
 
 class Ledger:
-    """Tables of one pool."""
+    """Tables of one pool.
 
-    def __init__(self, limits: Limits) -> None:
+    Args:
+        books: what an earlier broker left.
+    """
+
+    def __init__(self, limits: Limits, books: Books | None = None) -> None:
         self._limits = limits
+        self.books = books or Books()
         self.servers: dict[str, Server] = {}
-        self.leases: dict[str, Lease] = {}
         self.sessions: dict[str, Session] = {}
         self.jobs: dict[str, str] = {}
         self._fates: OrderedDict[str, Fate] = OrderedDict()
+        for lease in self.books.leases.values():
+            if lease.job_id and not lease.closing:
+                self.jobs.setdefault(lease.job_id, lease.lease_id)
 
-    # ------------------------------------------------------------ room
-
-    def rooms(self, wish: Wish, *, ever: bool = False) -> list[Room]:
-        """Return the devices that the client can reach, with what is left of each.
-
-        Args:
-            ever: count servers that are away at the moment, too.
-        """
-        held: dict[tuple[str, int], list[Placement]] = {}
-        for lease in self.leases.values():
-            for placement in lease.placements.values():
-                held.setdefault((placement.server, placement.ordinal), []).append(placement)
-        states = _EVER if ever else _NOW
-        return [
-            self._room(server, ordinal, held.get((server.name, ordinal), ()))
-            for server in self.servers.values()
-            if server.state in states and carriers_to(server, wish)
-            for ordinal in server.devices
-        ]
-
-    def _room(self, server: Server, ordinal: int, held: Iterable[Placement]) -> Room:
-        placements = list(held)
-        total = server.devices[ordinal].memory_bytes
-        free = total - sum(placement.memory_bytes for placement in placements)
-        exclusive = any(placement.whole for placement in placements)
-        return Room(server.name, ordinal, total, free, len(placements), exclusive)
+    @property
+    def leases(self) -> Mapping[str, Lease]:
+        return self.books.leases
 
     # ------------------------------------------------------------ leases and sessions
 
     def new_lease(
-        self, lease_id: str, wish: Wish, placements: Iterable[Placement], now: float
+        self,
+        lease_id: str,
+        wish: Wish,
+        terms: Terms,
+        placements: Iterable[Placement],
+        now: float,
     ) -> Lease:
         """Write down a grant of devices to a job."""
         table = dict(enumerate(placements))
-        lease = Lease(
-            lease_id, wish.job_id, wish.job_token_hash, wish.client, now, len(table), False, table
+        ends_at = now + wish.max_time_s if wish.max_time_s else NEVER
+        return self._grant(
+            c.LeaseGranted(
+                lease_id,
+                wish.job_id,
+                wish.job_token_hash,
+                wish.client,
+                now,
+                len(table),
+                terms,
+                table,
+                c.known(ends_at),
+            )
         )
-        self._keep(lease)
-        return lease
 
-    def _keep(self, lease: Lease) -> None:
-        self.leases[lease.lease_id] = lease
-        if lease.job_id:
-            self.jobs.setdefault(lease.job_id, lease.lease_id)
+    def _grant(self, change: c.LeaseGranted) -> Lease:
+        self.books.apply(change)
+        if change.job_id:
+            self.jobs.setdefault(change.job_id, change.lease_id)
+        return self.books.leases[change.lease_id]
 
     def lease_of_job(self, job_id: str) -> Lease | None:
         return self.leases.get(self.jobs.get(job_id, "")) if job_id else None
 
     def close_lease(self, lease: Lease) -> None:
         """Nobody may join any more; the lease ends with its last session."""
-        lease.closing = True
+        if not lease.closing and lease.lease_id in self.leases:
+            self.books.apply(c.LeaseClosing(lease.lease_id))
         if self.jobs.get(lease.job_id) == lease.lease_id:
             del self.jobs[lease.job_id]
-        self._settle(lease)
+        self.settle(lease)
 
     def add_session(self, session: Session) -> None:
         self.sessions[session.session_id] = session
         self.leases[session.lease_id].sessions.add(session.session_id)
         self.servers[session.placement.server].sessions.add(session.session_id)
 
-    def adopt(self, report: Report, now: float) -> Session:
-        """Take over a session that a server says it runs, with its lease and job."""
+    def adopt(self, report: Report, now: float) -> Session | None:
+        """Take over a session that a server says it runs, with its lease and job.
+
+        Returns:
+            None if its device does not have the room, or its lease has other devices.
+        """
         lease = self.leases.get(report.lease_id)
+        held = lease.placements.get(report.index) if lease is not None else None
+        if held is None and not self._fits(report.placement):
+            return None
+        if held is not None and held != report.placement:
+            return None
         if lease is None:
-            lease = Lease(
-                report.lease_id,
-                report.job_id,
-                report.job_token_hash,
-                report.client,
-                now,
-                max(report.size, report.index + 1),
+            lease = self._grant(
+                c.LeaseGranted(
+                    report.lease_id,
+                    report.job_id,
+                    report.job_token_hash,
+                    report.client,
+                    now,
+                    max(report.size, report.index + 1),
+                    report.terms,
+                    {report.index: report.placement},
+                    c.known(now + report.ends_in_s if report.ends_in_s else NEVER),
+                    adopted=True,
+                )
             )
-            self._keep(lease)
-        lease.placements.setdefault(report.index, report.placement)
+        elif held is None:
+            if report.index >= lease.size:
+                return None
+            self.books.apply(c.PlacementAdded(lease.lease_id, report.index, report.placement))
         session = Session(
             report.session_id,
             report.lease_id,
@@ -124,6 +140,21 @@ class Ledger:
         self.update(report)
         return session
 
+    def _fits(self, placement: Placement) -> bool:
+        server = self.servers[placement.server]
+        device = server.devices.get(placement.ordinal)
+        if device is None or placement.memory_bytes < 0 or not 0 <= placement.milli <= 1000:
+            return False
+        taken = self.books.taken.get((placement.server, placement.ordinal))
+        if taken is None:
+            return placement.memory_bytes <= device.memory_bytes
+        return not (
+            placement.whole
+            or taken.whole
+            or taken.memory_bytes + placement.memory_bytes > device.memory_bytes
+            or taken.milli + placement.milli > 1000
+        )
+
     def update(self, report: Report) -> None:
         """Take over the figures of a report; one of an unknown session says nothing."""
         session = self.sessions.get(report.session_id)
@@ -131,6 +162,7 @@ class Ledger:
             session.connected = report.connected
             session.memory_used_bytes = report.memory_used_bytes
             session.operations = report.operations
+            session.device_time_s = report.device_time_s
             session.worker_pid = report.worker_pid
 
     def end_session(self, session_id: str, fate: Fate) -> Session | None:
@@ -144,24 +176,33 @@ class Ledger:
             server.sessions.discard(session_id)
         lease = self.leases[session.lease_id]
         lease.sessions.discard(session_id)
-        self._settle(lease)
+        self.settle(lease)
         return session
 
     def lose_server(self, server: Server, message: str) -> list[Session]:
         """End every session of a server; leases lose the devices that they had there."""
         sessions = [self.sessions[session_id] for session_id in sorted(server.sessions)]
         for session in sessions:
-            self.leases[session.lease_id].placements.pop(session.index, None)
+            self.lose_device(session.lease_id, session.index)
             self.end_session(session.session_id, Fate("server_lost", message, server.name))
-        for lease in list(self.leases.values()):
-            for index, placement in list(lease.placements.items()):
-                if placement.server == server.name:
-                    del lease.placements[index]
+        for ordinal in server.devices:
+            for lease_id in list(self.books.on_device.get((server.name, ordinal), ())):
+                lease = self.leases[lease_id]
+                for index, placement in list(lease.placements.items()):
+                    if (placement.server, placement.ordinal) == (server.name, ordinal):
+                        self.lose_device(lease_id, index)
         return sessions
 
-    def _settle(self, lease: Lease) -> None:
-        if not lease.sessions:
-            self.leases.pop(lease.lease_id, None)
+    def lose_device(self, lease_id: str, index: int) -> None:
+        """A lease has one device less; it is no error if it had not."""
+        lease = self.leases.get(lease_id)
+        if lease is not None and index in lease.placements:
+            self.books.apply(c.PlacementLost(lease_id, index))
+
+    def settle(self, lease: Lease) -> None:
+        """End a lease that has no session any more."""
+        if not lease.sessions and lease.lease_id in self.leases:
+            self.books.apply(c.LeaseEnded(lease.lease_id))
             if self.jobs.get(lease.job_id) == lease.lease_id:
                 del self.jobs[lease.job_id]
 

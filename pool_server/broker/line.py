@@ -1,34 +1,49 @@
-"""The line of requests: who is next, whose sessions are being opened, who goes back.
+"""The line of requests: who is served next, whose sessions are being opened, who goes back.
 
-A request is served when it is the first and fits; one of a job that already has a lease gets
+The first in line that its quota allows is served as soon as it fits. Meanwhile devices are held
+for it (`reserve.py`), later ones are served where that does not delay it, and leases that are
+less urgent may be asked to leave (`preempt.py`). A request of a job that already has a lease gets
 further sessions on it at once. Part of `state.py`'s machine, with no events of its own.
 """
 
 from __future__ import annotations
 
-import bisect
 import hmac
 from collections.abc import Callable
 
+from cupool.pool_server.broker import changes as c
 from cupool.pool_server.broker import words
-from cupool.pool_server.broker.ledger import Ledger, carriers_to
-from cupool.pool_server.broker.model import (
+from cupool.pool_server.broker.decisions import (
     CloseSession,
     Decision,
+    Notify,
+    OpenSession,
+    TellQueued,
+    TellRefusal,
+)
+from cupool.pool_server.broker.fit import Fit
+from cupool.pool_server.broker.ledger import Ledger, carriers_to
+from cupool.pool_server.broker.model import (
+    NEVER,
     Fate,
     Lease,
     Limits,
-    OpenSession,
+    Placement,
     Request,
     ServerState,
     Session,
-    TellQueued,
-    TellRefusal,
     Wish,
 )
-from cupool.pool_server.broker.policy import could_fit, place
+from cupool.pool_server.broker.placement.types import Demand
+from cupool.pool_server.broker.preempt import Victims
+from cupool.pool_server.broker.queue import Queue
+from cupool.pool_server.broker.reserve import Reservation, leaves_room, reserve
+from cupool.pool_server.broker.tenants import Tenants
+from cupool.pool_server.broker.timers import Timers
 
 _MOST_RETRIES = 3
+_SHORT_LINE = 64
+"""In a line of up to so many everybody is told each change of place at once."""
 
 
 class Line:
@@ -40,66 +55,229 @@ class Line:
     """
 
     def __init__(
-        self, ledger: Ledger, limits: Limits, settled_at: float, fresh: Callable[[int], str]
+        self,
+        ledger: Ledger,
+        tenants: Tenants,
+        limits: Limits,
+        timers: Timers,
+        settled_at: float,
+        fresh: Callable[[int], str],
     ) -> None:
         self.ledger = ledger
+        self.tenants = tenants
         self.limits = limits
         self.settled_at = settled_at
-        self.waiting: list[Request] = []
+        self.fit = Fit(ledger, tenants)
+        self.queue = Queue(tenants, limits.aging_s)
         self.opening: dict[int, Request] = {}
+        self.reservation: Reservation | None = None
+        self._noticed: dict[int, set[str]] = {}
+        self._timers = timers
         self._fresh = fresh
+        self._told_all_at = -NEVER
+        self._looked_at = -NEVER
+
+    @property
+    def waiting(self) -> list[Request]:
+        """Those in line, in the order of arrival."""
+        return list(self.queue)
+
+    def server_changed(self, name: str, now: float) -> None:
+        """A server came, went, or takes (no) new leases."""
+        self.fit.server_changed(name, now)
+        self.reservation = None
+
+    # ------------------------------------------------------------ who is next
 
     def pump(self, now: float) -> list[Decision]:
         """Serve the line as far as it goes, and tell those who wait where they stand."""
-        decisions = self._join_all(now)
-        while self.waiting:
-            request = self.waiting[0]
+        self.fit.refresh(now)
+        decisions: list[Decision] = []
+        for job_id in self.queue.jobs:
+            decisions += self._join_all(job_id, now)
+        failed: set[Demand] = set()
+        while self._serve_next(now, failed, decisions):
+            self.fit.refresh(now)
+        return decisions + self.positions(now)
+
+    def _serve_next(self, now: float, failed: set[Demand], decisions: list[Decision]) -> bool:
+        """Serve or refuse the first request that can be; False if there is none."""
+        first: Request | None = None
+        tried = 0
+        skipped: set[tuple[int, str]] = set()
+        for request in self.queue.in_order(now, skipped):
             wish = request.wish
             if self.ledger.lease_of_job(wish.job_id) is not None:
-                break  # its lease is incomplete: servers may be coming back
-            placements = place(wish, self.ledger.rooms(wish))
-            if placements is not None:
-                lease = self.ledger.new_lease(self._fresh(8), wish, placements, now)
-                decisions += self._open(request, lease, now)
-                if wish.job_id:
-                    decisions += self._join_all(now)
-            elif now >= self.settled_at and not self._could_fit(wish):
-                self.waiting.pop(0)
+                request.blocked = "its job's lease is incomplete: a server is away"
+                continue
+            request.blocked = self.tenants.over_limit(wish)
+            if request.blocked:
+                skipped.add((wish.priority, wish.tenant))
+                continue
+            demand, placements = self._find(wish, failed)
+            if placements is not None and self._may_have(first, wish, placements, now):
+                self._grant(request, demand, placements, now, decisions)
+                return True
+            if placements is None and self._never(request, now):
+                self._drop(request, decisions)
                 decisions.append(self.refusal(request, now))
-            else:
+                return True
+            if first is None:
+                if self._hold(request, demand, now, decisions):
+                    first = request
+                else:
+                    request.blocked = "servers that could serve it take nothing new at the moment"
+                continue
+            tried += 1
+            if tried >= self.limits.backfill:
                 break
-        return decisions + self._positions()
+        if first is None:
+            self.reservation = None
+        return False
 
-    def _join_all(self, now: float) -> list[Decision]:
-        """Serve, from anywhere in the line, those whose job has a lease."""
+    def _find(self, wish: Wish, failed: set[Demand]) -> tuple[Demand, list[Placement] | None]:
+        demand = self.fit.demand(wish)
+        placements = None if demand in failed else self.fit.place(wish, demand)
+        if placements is None:
+            failed.add(demand)
+            if wish.overcommit:
+                queued = self.fit.demand(wish, overcommit=True)
+                placements = None if queued in failed else self.fit.place(wish, queued)
+                if placements is None:
+                    failed.add(queued)
+        return demand, placements
+
+    def _may_have(
+        self, first: Request | None, wish: Wish, placements: list[Placement], now: float
+    ) -> bool:
+        if first is None or self.reservation is None:
+            return True
+        return leaves_room(self.reservation, wish, placements, self.ledger, now)
+
+    def _never(self, request: Request, now: float) -> bool:
+        """Whether no server, were it empty, could serve a request; looked up once for a fleet."""
+        if now < self.settled_at or request.checked == self.fit.fleet.layout:
+            return False
+        request.checked = self.fit.fleet.layout
+        return self.fit.never(request.wish) is not None
+
+    def _hold(self, request: Request, demand: Demand, now: float, out: list[Decision]) -> bool:
+        """Hold devices for the first in line; False if no server can have them at present."""
+        held = self.reservation
+        if held is None or held.request_id != request.request_id or held.demand != demand:
+            held = None
+        if held is None or now - self._looked_at >= 1.0 or held.layout != self.fit.fleet.layout:
+            found = reserve(request, demand, self.ledger, self.fit, now)
+            self._looked_at = now
+            if found is None:
+                return False
+            if held is not None and held.layout == found.layout:
+                if (found.at, found.missing) >= (held.at, held.missing):
+                    found = held
+                found.made = held.made
+            self.reservation = held = found
+        late = held.at > now + self.limits.grace_s
+        if late and request.request_id not in self._noticed:
+            if request.deadline >= now + self.limits.grace_s:
+                self._preempt(request, demand, now, out)
+        return True
+
+    # ------------------------------------------------------------ taking back
+
+    def _preempt(self, request: Request, demand: Demand, now: float, out: list[Decision]) -> None:
+        wish = request.wish
+        found = Victims(wish, demand, self.ledger, self.fit, self.tenants, now).choose()
+        if found is None or self.reservation is None:
+            return
+        leases, devices = found
+        at = now + self.limits.grace_s
+        self._noticed[request.request_id] = {lease.lease_id for lease in leases}
+        for lease in leases:
+            reason = words.preempted(lease, wish, self.tenants)
+            self.notice(lease, "preempted", reason, at, now, out, request.request_id)
+        held = self.reservation
+        self.reservation = Reservation(
+            request.request_id, demand, frozenset(devices), at, now, held.layout, len(leases)
+        )
+
+    def notice(
+        self,
+        lease: Lease,
+        reason: str,
+        message: str,
+        at: float,
+        now: float,
+        out: list[Decision],
+        request_id: int = 0,
+    ) -> None:
+        """Tell the scripts of a lease that it ends at a time, and end it then."""
+        change = c.LeaseNoticed(lease.lease_id, reason, request_id, c.known(at))
+        self.ledger.books.apply(change)
+        self._timers.set(at, "lease", lease.lease_id)
+        out += self.tell(lease, reason, message, at - now)
+
+    def tell(self, lease: Lease, reason: str, message: str, within_s: float) -> list[Decision]:
+        """Pass a notice on to every session of a lease."""
+        out: list[Decision] = []
+        for session_id in sorted(lease.sessions):
+            session = self.ledger.sessions[session_id]
+            link = self.ledger.servers[session.placement.server].link
+            if link:
+                out.append(Notify(link, session_id, reason, message, within_s))
+        return out
+
+    def _withdraw(self, request_id: int, out: list[Decision]) -> None:
+        """A request is served or gone: who was asked to leave for it and has not may stay."""
+        for lease_id in sorted(self._noticed.pop(request_id, ())):
+            lease = self.ledger.leases.get(lease_id)
+            if lease is None or lease.notice_for != request_id or lease.closing:
+                continue
+            self.ledger.books.apply(c.LeaseNoticed(lease_id, ""))
+            out += self.tell(lease, "withdrawn", "your GPU is yours again", 0.0)
+
+    # ------------------------------------------------------------ granting
+
+    def _grant(
+        self,
+        request: Request,
+        demand: Demand,
+        placements: list[Placement],
+        now: float,
+        out: list[Decision],
+    ) -> None:
+        wish = request.wish
+        terms = self.fit.terms(wish, demand)
+        lease = self.ledger.new_lease(self._fresh(8), wish, terms, placements, now)
+        if lease.ends_at != NEVER:
+            warn_s = min(self.limits.warn_s, wish.max_time_s / 10)
+            self._timers.set(lease.ends_at - warn_s, "lease", lease.lease_id)
+            self._timers.set(lease.ends_at, "lease", lease.lease_id)
+        out += self._open(request, lease, now)
+        self._withdraw(request.request_id, out)
+        out += self._join_all(wish.job_id, now)
+
+    def _join_all(self, job_id: str, now: float) -> list[Decision]:
+        """Open further sessions, on the lease that a job holds, for its other processes."""
+        lease = self.ledger.lease_of_job(job_id)
         decisions: list[Decision] = []
-        for request in list(self.waiting):
-            if request.wish.job_id in self.ledger.jobs:
-                decisions += self._join(request, now)
+        for request in self.queue.of_job(job_id) if lease is not None else ():
+            assert lease is not None
+            if not same_secret(lease, request.wish):
+                self._drop(request, decisions)
+                decisions.append(TellRefusal(request.request_id, "denied", words.WRONG_TOKEN))
+                continue
+            servers = [self.ledger.servers.get(p.server) for p in lease.placements.values()]
+            ready = all(s is not None and s.state is ServerState.UP for s in servers)
+            if lease.complete and ready:
+                request.joined = True
+                decisions += self._open(request, lease, now)
         return decisions
 
-    def _could_fit(self, wish: Wish) -> bool:
-        return could_fit(wish, self.ledger.rooms(wish, ever=True))
-
-    def _join(self, request: Request, now: float) -> list[Decision]:
-        """Open further sessions on the lease that the request's job already holds."""
-        lease = self.ledger.lease_of_job(request.wish.job_id)
-        if lease is None:
-            return []
-        if not same_secret(lease, request.wish):
-            self.waiting.remove(request)
-            return [TellRefusal(request.request_id, "denied", words.WRONG_TOKEN)]
-        servers = [self.ledger.servers.get(p.server) for p in lease.placements.values()]
-        ready = all(s is not None and s.state is ServerState.UP for s in servers)
-        if not lease.complete or not ready:
-            return []
-        request.joined = True
-        return self._open(request, lease, now)
-
     def _open(self, request: Request, lease: Lease, now: float) -> list[Decision]:
-        self.waiting.remove(request)
+        self.queue.remove(request)
         request.lease_id, request.sessions = lease.lease_id, []
         request.open_deadline = now + self.limits.open_s
+        self._timers.set(request.open_deadline, "opening", request.request_id)
         self.opening[request.request_id] = request
         decisions: list[Decision] = []
         for index, placement in sorted(lease.placements.items()):
@@ -125,6 +303,7 @@ class Line:
                     session.client,
                     carriers_to(server, request.wish),
                     self.limits.connect_within_s,
+                    lease.ends_at - now if lease.ends_at != NEVER else 0.0,
                 )
             )
         return decisions
@@ -139,47 +318,72 @@ class Line:
             refusal = TellRefusal(request.request_id, "failed", text, words.SEE_LOG)
             return [*decisions, refusal]
         request.lease_id, request.sessions, request.joined = "", [], False
-        bisect.insort(self.waiting, request, key=lambda each: each.request_id)
+        self.queue.add(request)
+        self._timers.set(request.deadline, "request", request.request_id)
         return decisions
+
+    # ------------------------------------------------------------ ending
+
+    def leave(self, request: Request) -> list[Decision]:
+        """Take a request out of the line, for good."""
+        decisions: list[Decision] = []
+        self._drop(request, decisions)
+        return decisions
+
+    def _drop(self, request: Request, out: list[Decision]) -> None:
+        self.queue.remove(request)
+        if self.reservation is not None and self.reservation.request_id == request.request_id:
+            self.reservation = None
+        self._withdraw(request.request_id, out)
 
     def abandon(self, request: Request, reason: str) -> list[Decision]:
         """Close the sessions that were being opened for a request; end its lease if it is new."""
         decisions: list[Decision] = []
         lease = self.ledger.leases.get(request.lease_id)
         for session_id in request.sessions:
-            decisions += self.close(session_id, reason)
+            decisions += self.close(session_id, Fate("released", reason))
         if lease is not None and not request.joined:
             self.ledger.close_lease(lease)
         return decisions
 
-    def close(self, session_id: str, reason: str) -> list[Decision]:
+    def close(self, session_id: str, fate: Fate) -> list[Decision]:
         """Tell the server to end a session; it stays in the books until the server has."""
         session = self.ledger.sessions.get(session_id)
         if session is None:
             return []
         session.request_id = 0
+        session.verdict = fate
         server = self.ledger.servers[session.placement.server]
         if server.link:
+            reason = fate.message if fate.state == "released" else fate.state
             return [CloseSession(server.link, session_id, reason)]
-        self.ledger.end_session(session_id, Fate("released", reason, server.name))
+        self.ledger.end_session(session_id, fate)
         return []
 
-    def _positions(self) -> list[Decision]:
-        if not self.waiting:
+    # ------------------------------------------------------------ telling
+
+    def positions(self, now: float) -> list[Decision]:
+        """Tell those in line whose place or reason has changed; in a long line not at once."""
+        length = len(self.queue)
+        if not length:
             return []
+        if length > _SHORT_LINE and now - self._told_all_at < self.limits.retell_s:
+            return []
+        self._told_all_at = now
         decisions: list[Decision] = []
-        length = len(self.waiting)
-        reason = words.busy(self.ledger)
-        for position, request in enumerate(self.waiting, 1):
-            if request.told[0] != position or request.told[2] != reason:
-                request.told = (position, length, reason)
+        busy = words.busy(self.ledger)
+        for position, request in enumerate(self.queue.in_order(now), 1):
+            before, reason_before, _ = request.told
+            reason = request.blocked or busy
+            far = position > _SHORT_LINE and before and 0.9 * before < position <= before
+            if (before != position and not far) or (reason != reason_before and not far):
+                request.told = (position, reason, now)
                 decisions.append(TellQueued(request.request_id, position, length, reason))
         return decisions
 
     def refusal(self, request: Request, now: float) -> TellRefusal:
-        reason, message, remedy = words.refusal(
-            self.ledger, request, now, could_fit=self._could_fit(request.wish)
-        )
+        missing = self.fit.never(request.wish)
+        reason, message, remedy = words.refusal(self.ledger, request, now, missing)
         return TellRefusal(request.request_id, reason, message, remedy)
 
 

@@ -1,6 +1,7 @@
-"""What the broker knows: devices, servers, leases, sessions, requests; and what it decides.
+"""What the broker knows: devices, servers, leases, sessions, requests.
 
-Sizes are bytes. Times are seconds of the clock that the shell passes in (monotonic).
+Sizes are bytes, shares of compute thousandths of a device (*milli*), bandwidth Mbit/s. Times are
+seconds of the clock that the shell passes in (monotonic).
 """
 
 from __future__ import annotations
@@ -8,12 +9,35 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+
+WHOLE_MILLI = 1000
+DEFAULT_TENANT = "default"
+NEVER = float("inf")
+
+
+class Priority(enum.IntEnum):
+    """How urgent a request is; a waiting request rises by one level each `Limits.aging_s`."""
+
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+    URGENT = 3
+
+
+def priority_name(level: int) -> str:
+    return Priority(level).name.lower() if level in set(Priority) else str(level)
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
-    """A device as its server describes it; `ordinal` is its index there."""
+    """A device as its server describes it; `ordinal` is its index there.
+
+    Attributes:
+        model: short, as requests name it: "H100".
+        partition: "" = the server's.
+        unhealthy: why it takes no sessions, "" = it is well.
+        taints: only requests that tolerate all of them come here.
+    """
 
     ordinal: int
     name: str
@@ -21,28 +45,57 @@ class DeviceSpec:
     memory_bytes: int
     compute_capability: str = ""
     uuid: str = ""
+    model: str = ""
+    maker: str = ""
+    partition: str = ""
+    unhealthy: str = ""
+    taints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """One device of a lease: `memory_bytes` of it, or (`whole`) all of it, alone."""
+    """One device of a lease: a share of its memory and compute, or (`whole`) all of it, alone."""
 
     server: str
     ordinal: int
     memory_bytes: int
     whole: bool
+    milli: int = WHOLE_MILLI
+    bandwidth_mbps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a lease was granted under.
+
+    Attributes:
+        share_milli: compute that is promised of each device, 0 = none is.
+        cap_milli: it never uses more than this, 0 = what others leave.
+        partition: the sub-pool that it is in.
+        overcommit: it queues for devices whose compute is given away.
+    """
+
+    tenant: str = DEFAULT_TENANT
+    priority: int = Priority.NORMAL
+    share_milli: int = WHOLE_MILLI
+    cap_milli: int = 0
+    bandwidth_mbps: int = 0
+    partition: str = ""
+    overcommit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of the broker's tables, and its timings in seconds."""
 
-    servers: int = 1024
+    servers: int = 2048
     devices_per_server: int = 64
     sessions_per_server: int = 4096
-    waiting: int = 10_000
+    waiting: int = 20_000
     gpus_per_request: int = 1024
-    history: int = 4096
+    tenants: int = 10_000
+    partitions: int = 1024
+    history: int = 16_384
     heartbeat_s: float = 1.5
     silence_s: float = 5.0
     """A server that said nothing for so long is lost."""
@@ -56,6 +109,20 @@ class Limits:
     """A server that has not opened a session within so long has failed to."""
     connect_within_s: float = 30.0
     """A session that no client has claimed within so long ends."""
+    aging_s: float = 600.0
+    """A request that has waited so long counts as one priority higher, and so on."""
+    backfill: int = 64
+    """Requests behind the first one that are tried in its stead."""
+    grace_s: float = 30.0
+    """Notice before a lease is taken away for a more urgent one."""
+    warn_s: float = 60.0
+    """Notice before a lease's own time is over (at most a tenth of that time)."""
+    flaps: int = 3
+    flap_window_s: float = 60.0
+    flap_hold_s: float = 30.0
+    """A server whose stream broke `flaps` times in a window gets nothing new for `flap_hold_s`."""
+    retell_s: float = 1.0
+    """How often those deep in a long line are told their place."""
 
 
 class ServerState(enum.StrEnum):
@@ -78,10 +145,27 @@ class Server:
     host: str = ""
     address: str = ""
     version: str = ""
+    zone: str = ""
+    rack: str = ""
+    partition: str = ""
+    link_mbps: int = 0
+    taints: tuple[str, ...] = ()
     state: ServerState = ServerState.UP
     broken_at: float = 0.0
+    breaks: list[float] = field(default_factory=list)
+    held_until: float = 0.0
+    """It flaps: nothing new until then."""
     warm_workers: int = 0
     sessions: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a session: a state of `ExplainReply`, and a sentence for its owner."""
+
+    state: str
+    message: str
+    server: str = ""
 
 
 @dataclass(slots=True)
@@ -99,14 +183,24 @@ class Session:
     connected: bool = False
     memory_used_bytes: int = 0
     operations: int = 0
+    device_time_s: float = 0.0
     worker_pid: int = 0
     request_id: int = 0
     """The request that waits for this session to open, 0 if none."""
+    verdict: Fate | None = None
+    """Why the broker ends it, once it does."""
 
 
 @dataclass(slots=True)
 class Lease:
-    """Devices that a job holds; index -> placement, complete once `size` of them are known."""
+    """Devices that a job holds; index -> placement, complete once `size` of them are known.
+
+    Attributes:
+        ends_at: when it is taken back at the latest.
+        notice: why it is being taken back before that: "preempted", "drain", or "".
+        notice_for: the request that gets its devices, 0 if none.
+        warned: its script has been told that the end is near.
+    """
 
     lease_id: str
     job_id: str
@@ -114,19 +208,36 @@ class Lease:
     client: str
     since: float
     size: int
+    terms: Terms = Terms()
+    ends_at: float = NEVER
     closing: bool = False
+    notice: str = ""
+    notice_for: int = 0
+    notice_ends_at: float = NEVER
     placements: dict[int, Placement] = field(default_factory=dict)
-    sessions: set[str] = field(default_factory=set)
+    sessions: set[str] = field(default_factory=set, compare=False)
+    warned: bool = field(default=False, compare=False)
 
     @property
     def complete(self) -> bool:
         """All its devices are known; not so after a server is lost, or a broker is back early."""
         return len(self.placements) == self.size
 
+    @property
+    def over_at(self) -> float:
+        """When its devices are free at the latest, as far as is known."""
+        return min(self.ends_at, self.notice_ends_at)
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a client asks for; `memory_bytes` 0 means whole devices, each alone."""
+    """What a client asks for; without memory and share: whole devices, each alone.
+
+    Attributes:
+        spread: "" any, "same-server", or "spread": each device on a server of its own.
+        policy: of placement, "" = the pool's.
+        max_time_s: the lease ends then; 0 = no limit.
+    """
 
     gpus: int = 1
     memory_bytes: int = 0
@@ -136,11 +247,39 @@ class Wish:
     host: str = ""
     job_id: str = ""
     job_token_hash: str = ""
+    share_milli: int = 0
+    cap_milli: int = 0
+    models: tuple[str, ...] = ()
+    min_compute_capability: tuple[int, int] = (0, 0)
+    priority: int = Priority.NORMAL
+    tenant: str = DEFAULT_TENANT
+    spread: str = ""
+    bandwidth_mbps: int = 0
+    zone: str = ""
+    policy: str = ""
+    max_time_s: float = 0.0
+    overcommit: bool = False
+    tolerations: frozenset[str] = frozenset()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it wants devices for itself alone."""
+        return self.share_milli >= WHOLE_MILLI or not (self.memory_bytes or self.share_milli)
+
+    @property
+    def milli(self) -> int:
+        """Compute that it takes of each device."""
+        return WHOLE_MILLI if self.whole else self.share_milli
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Request:
-    """A client in line, or (with `lease_id`) one whose sessions are being opened."""
+    """A client in line, or (with `lease_id`) one whose sessions are being opened.
+
+    Attributes:
+        told: place, reason and time of the last news to its client.
+        blocked: why it was passed over when it was last looked at ("" = no room).
+    """
 
     request_id: int
     wish: Wish
@@ -150,8 +289,11 @@ class Request:
     joined: bool = False
     sessions: list[str] = field(default_factory=list)
     open_deadline: float = 0.0
-    told: tuple[int, int, str] = (0, 0, "")
+    told: tuple[int, str, float] = (0, "", 0.0)
     retried: int = 0
+    blocked: str = ""
+    checked: int = -1
+    """The layout of the fleet for which it was found possible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +312,9 @@ class Report:
     memory_used_bytes: int = 0
     operations: int = 0
     worker_pid: int = 0
+    device_time_s: float = 0.0
+    terms: Terms = Terms()
+    ends_in_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,91 +328,48 @@ class Registration:
     host: str = ""
     address: str = ""
     version: str = ""
+    zone: str = ""
+    rack: str = ""
+    partition: str = ""
+    link_mbps: int = 0
+    taints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
-    """What became of a session: a state of `ExplainReply`, and a sentence for its owner."""
+class Quota:
+    """What a tenant may use.
 
-    state: str
-    message: str
-    server: str = ""
+    Attributes:
+        milli: compute that it can count on.
+        memory_bytes: memory that it can count on; 0 = memory is not counted.
+        borrow_milli: how much more it may take while others leave it, -1 = any amount. What is
+            borrowed is taken back when somebody within his quota needs it.
+        weight: of its fair share.
+    """
 
-
-# ---------------------------------------------------------------- decisions
-
-
-@dataclass(frozen=True, slots=True)
-class OpenSession:
-    """To the server on `link`: open this session."""
-
-    link: int
-    session_id: str
-    lease: Lease
-    index: int
-    token: str
-    client: str
-    carriers: tuple[str, ...]
-    connect_within_s: float
+    tenant: str
+    milli: int
+    memory_bytes: int = 0
+    borrow_milli: int = 0
+    weight: float = 1.0
+    max_priority: int = Priority.URGENT
 
 
 @dataclass(frozen=True, slots=True)
-class CloseSession:
-    """To the server on `link`: end this session."""
+class Partition:
+    """A sub-pool: its servers (or "server/ordinal") serve its tenants, and nobody else."""
 
-    link: int
-    session_id: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class TellQueued:
-    """To a waiting client: its place in line (1 = next) and what it waits for."""
-
-    request_id: int
-    position: int
-    length: int
-    reason: str
+    name: str
+    tenants: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GrantedDevice:
-    session_id: str
-    token: str
-    urls: tuple[str, ...]
-    placement: Placement
-    device: DeviceSpec
-
-
-@dataclass(frozen=True, slots=True)
-class TellGrant:
-    """To a waiting client: here are your devices; the request is over."""
-
-    request_id: int
-    lease_id: str
-    devices: tuple[GrantedDevice, ...]
-    joined: bool
-
-
-@dataclass(frozen=True, slots=True)
-class TellRefusal:
-    """To a waiting client: no; the request is over."""
-
-    request_id: int
-    reason: str
-    message: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DropLink:
-    """The stream of this server is dead or was replaced; close it."""
-
-    link: int
-    reason: str
-
-
-Decision: TypeAlias = OpenSession | CloseSession | TellQueued | TellGrant | TellRefusal | DropLink
+def capability(text: str) -> tuple[int, int]:
+    """Read a compute capability: "9.0" -> (9, 0); what is none, as AMD's "gfx942", is (0, 0)."""
+    major, _, minor = text.partition(".")
+    if major.isdecimal() and (minor or "0").isdecimal():
+        return int(major), int(minor or "0")
+    return (0, 0)
 
 
 def human_bytes(size: int) -> str:

@@ -14,6 +14,8 @@ from google.protobuf.runtime_version import VersionError
 from cupool.addresses import check_bind, split_host_port
 from cupool.errors import ConfigurationError
 from cupool.pool_server import lifecycle
+from cupool.pool_server.broker.admin_service import AdminService
+from cupool.pool_server.broker.audit import Audit
 from cupool.pool_server.broker.service import BrokerService, NodeService
 from cupool.pool_server.notify import feed_watchdog, notify
 from cupool.proto.v1 import pool_pb2 as pb
@@ -33,22 +35,27 @@ _OPTIONS = (
 )
 
 
-async def serve(listen: str, *, insecure_bind: bool = False, url_file: str = "") -> None:
+async def serve(
+    listen: str, *, insecure_bind: bool = False, url_file: str = "", audit_log: str = ""
+) -> None:
     """Run a broker until SIGTERM.
 
     Args:
         listen: `grpc://host:port` (0 lets the system choose) or `unix-abstract:name`.
         url_file: the real address is written there once the broker answers.
+        audit_log: file of the audit log, "" = none.
 
     Raises:
         ConfigurationError: the address is wrong, taken, or open to other machines.
     """
     stop = lifecycle.Stop()
+    audit = Audit(audit_log)
     server = grpc.aio.server(options=_OPTIONS)
     url = _bind(server, listen, insecure=insecure_bind)
-    broker = BrokerService(url)
+    broker = BrokerService(url, audit=audit)
     rpc.add_BrokerServicer_to_server(broker, server)  # type: ignore[no-untyped-call]
     rpc.add_NodeServicer_to_server(NodeService(broker), server)  # type: ignore[no-untyped-call]
+    rpc.add_AdminServicer_to_server(AdminService(broker), server)  # type: ignore[no-untyped-call]
     health = await _add_extras(server)
     await server.start()
     log.info("broker listens", extra={"url": url})

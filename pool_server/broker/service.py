@@ -1,6 +1,6 @@
 """The broker on the wire: gRPC in and out, the clock, and nothing that decides.
 
-Every event goes into `BrokerState`, every decision is carried out by `_apply`.
+Every event goes into `BrokerState`, every decision is carried out by `apply`.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from typing import Any, NoReturn, TypeAlias
 
 import grpc
 
-from cupool.pool_server.broker import convert, view
-from cupool.pool_server.broker.model import (
+from cupool.pool_server.broker import convert, explain, view
+from cupool.pool_server.broker.audit import Audit
+from cupool.pool_server.broker.books import Books
+from cupool.pool_server.broker.decisions import (
     CloseSession,
     Decision,
     DropLink,
-    Limits,
+    Notify,
     OpenSession,
     TellGrant,
     TellQueued,
     TellRefusal,
-    Wish,
 )
+from cupool.pool_server.broker.model import Limits, Wish
 from cupool.pool_server.broker.state import BrokerState, Rejected
 from cupool.proto.v1 import pool_pb2 as pb
 from cupool.proto.v1 import pool_pb2_grpc as rpc
@@ -66,6 +68,9 @@ class BrokerService(rpc.BrokerServicer):
         name: what `cupool status` shows as the broker.
         job_token: if set, every call must carry it; for a pool of one job.
         settled: the pool is complete from the start.
+        books: what an earlier broker left.
+        epoch: of this broker; servers take no command of an earlier one. 0 = not fenced.
+        audit: where decisions are written down.
     """
 
     def __init__(
@@ -76,23 +81,32 @@ class BrokerService(rpc.BrokerServicer):
         job_token: str = "",
         settled: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        books: Books | None = None,
+        epoch: int = 0,
+        audit: Audit | None = None,
     ) -> None:
         self.name = name
+        self.audit = audit or Audit()
         self._clock = clock
-        self.state = BrokerState(clock(), limits, settled=settled)
+        self.state = BrokerState(clock(), limits, settled=settled, books=books, epoch=epoch)
         self._job_token = job_token
         self._numbers = itertools.count(1)
         self._clients: dict[int, asyncio.Queue[pb.AcquireEvent]] = {}
         self._servers: dict[int, asyncio.Queue[pb.NodeCommand | None]] = {}
         self._changes = _Changes()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+
+    def now(self) -> float:
+        """Return the time, in the clock of the state."""
+        return self._clock()
 
     # ------------------------------------------------------------ clients
 
     async def Acquire(
         self, request: pb.AcquireRequest, context: Context
     ) -> AsyncIterator[pb.AcquireEvent]:
-        await self._authorise(context)
+        await self.authorise(context)
         async for event in self.acquire(convert.wish(request)):
             yield event
 
@@ -103,7 +117,7 @@ class BrokerService(rpc.BrokerServicer):
         self._clients[number] = events
         over = False
         try:
-            self._apply(self.state.request(number, wish, self._clock()))
+            self.apply(self.state.request(number, wish, self._clock()))
             while not over:
                 event = await events.get()
                 over = not event.HasField("queued")
@@ -111,23 +125,23 @@ class BrokerService(rpc.BrokerServicer):
         finally:
             del self._clients[number]
             if not over:
-                self._apply(self.state.leave(number, self._clock()))
+                self.apply(self.state.leave(number, self._clock()))
 
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseReply:
-        await self._authorise(context)
-        self._apply(self.state.release(request.session_id, request.lease_id))
+        await self.authorise(context)
+        self.apply(self.state.release(request.session_id, request.lease_id))
         return pb.ReleaseReply()
 
     async def Renew(self, request: pb.RenewRequest, context: Context) -> pb.RenewReply:
-        await self._authorise(context)
+        await self.authorise(context)
         if request.lease_id not in self.state.ledger.leases:
-            await _abort(
+            await abort(
                 context, grpc.StatusCode.NOT_FOUND, "unknown", f"no lease {request.lease_id}"
             )
         return pb.RenewReply(expires_in_s=self.state.limits.connect_within_s)
 
     async def Explain(self, request: pb.ExplainRequest, context: Context) -> pb.ExplainReply:
-        await self._authorise(context)
+        await self.authorise(context)
         end = self._clock() + _EXPLAIN_PATIENCE_S
         while True:
             now = self._clock()
@@ -137,27 +151,37 @@ class BrokerService(rpc.BrokerServicer):
             await self._changes.wait(end - now)
 
     async def Status(self, request: pb.StatusRequest, context: Context) -> pb.StatusReply:
-        await self._authorise(context)
-        return view.status(self.state, self.name, self._clock())
+        await self.authorise(context)
+        return view.status(self.state, self.name, self._clock(), request.tenant)
+
+    async def Why(self, request: pb.WhyRequest, context: Context) -> pb.WhyReply:
+        await self.authorise(context)
+        found = explain.why(self.state, request.id, request.tenant, self._clock())
+        return pb.WhyReply(
+            state=found.state,
+            summary=found.summary,
+            details=found.details,
+            expected_in_s=found.expected_in_s,
+        )
 
     async def Watch(
         self, request: pb.StatusRequest, context: Context
     ) -> AsyncIterator[pb.StatusReply]:
-        await self._authorise(context)
+        await self.authorise(context)
         interval_s = max(0.05, request.interval_s)
         while True:
-            yield view.status(self.state, self.name, self._clock())
+            yield view.status(self.state, self.name, self._clock(), request.tenant)
             earliest = self._clock() + interval_s
             await self._changes.wait(60.0)
             await asyncio.sleep(max(0.0, earliest - self._clock()))
 
-    async def _authorise(self, context: Context) -> None:
+    async def authorise(self, context: Context) -> None:
         if not self._job_token:
             return
         metadata = dict(context.invocation_metadata() or ())
         given = str(metadata.get("cupool-job-token", ""))
         if not hmac.compare_digest(given.encode(), self._job_token.encode()):
-            await _abort(
+            await abort(
                 context,
                 grpc.StatusCode.UNAUTHENTICATED,
                 "denied",
@@ -187,10 +211,14 @@ class BrokerService(rpc.BrokerServicer):
         registered = pb.Registered(
             heartbeat_s=limits.heartbeat_s, lease_s=limits.silence_s, broker=self.name
         )
-        commands.put_nowait(pb.NodeCommand(registered=registered))
+        commands.put_nowait(pb.NodeCommand(registered=registered, epoch=self.state.epoch))
         reader = None
         try:
-            self._apply(self.state.register(link, hello, self._clock()))
+            try:
+                self.apply(self.state.register(link, hello, self._clock()))
+            except Rejected as exc:
+                self.audit.write("server-rejected", server=hello.name[:200], why=str(exc))
+                raise
             log.info("server joined", extra={"server": hello.name, "address": address})
             reader = asyncio.create_task(self._read_node(link, hello.name, events, commands))
             while (command := await commands.get()) is not None:
@@ -199,7 +227,7 @@ class BrokerService(rpc.BrokerServicer):
             if reader is not None:
                 reader.cancel()
             del self._servers[link]
-            self._apply(self.state.link_broken(link, self._clock()))
+            self.apply(self.state.link_broken(link, self._clock()))
             log.info("a server's stream ended", extra={"server": hello.name})
 
     async def _read_node(
@@ -211,7 +239,7 @@ class BrokerService(rpc.BrokerServicer):
     ) -> None:
         try:
             async for event in events:
-                self._apply(self._node_event(link, name, event))
+                self.apply(self._node_event(link, name, event))
         except grpc.RpcError as exc:
             log.debug("a server's stream broke", extra={"server": name, "error": str(exc)})
         finally:
@@ -223,7 +251,10 @@ class BrokerService(rpc.BrokerServicer):
             case "heartbeat":
                 beat = event.heartbeat
                 reports = [convert.report(each, name) for each in beat.sessions]
-                return self.state.heartbeat(link, reports, beat.warm_workers, now)
+                decisions = self.state.heartbeat(link, reports, beat.warm_workers, now)
+                for each in beat.health:
+                    decisions += self.state.health(link, each.ordinal, each.unhealthy, now)
+                return decisions
             case "opened":
                 opened = event.opened
                 urls = tuple(opened.urls)
@@ -246,7 +277,8 @@ class BrokerService(rpc.BrokerServicer):
 
     # ------------------------------------------------------------ decisions and time
 
-    def _apply(self, decisions: list[Decision]) -> None:
+    def apply(self, decisions: list[Decision]) -> None:
+        """Carry out what was decided, and write down what has changed."""
         for decision in decisions:
             match decision:
                 case OpenSession():
@@ -254,12 +286,18 @@ class BrokerService(rpc.BrokerServicer):
                 case CloseSession():
                     close = pb.CloseSession(session_id=decision.session_id, reason=decision.reason)
                     self._command(decision.link, pb.NodeCommand(close=close))
+                case Notify():
+                    self._command(decision.link, convert.notice_command(decision))
                 case DropLink():
                     log.warning("a server's stream is dropped", extra={"why": decision.reason})
                     self._command(decision.link, None)
                 case TellQueued() | TellGrant() | TellRefusal():
                     self._tell(decision)
-        self._changes.notify()
+        changes = self.state.take_changes()
+        if changes:
+            self.audit.changes(changes, self.state.epoch)
+        if changes or decisions:
+            self._changes.notify()
         self._set_timer()
 
     def _command(self, link: int, command: pb.NodeCommand | None) -> None:
@@ -268,28 +306,40 @@ class BrokerService(rpc.BrokerServicer):
             return
         if commands.qsize() >= _COMMANDS_LIMIT:
             command = None
+        if command is not None:
+            command.epoch = self.state.epoch
         commands.put_nowait(command)
 
     def _tell(self, decision: TellQueued | TellGrant | TellRefusal) -> None:
-        if not isinstance(decision, TellQueued):
-            kind = "granted" if isinstance(decision, TellGrant) else "refused"
-            log.info("request %s", kind, extra={"request": decision.request_id})
+        if isinstance(decision, TellGrant):
+            log.info("request granted", extra={"request": decision.request_id})
+        elif isinstance(decision, TellRefusal):
+            log.info("request refused", extra={"request": decision.request_id})
+            self.audit.write(
+                "request-refused",
+                request=convert.request_name(decision.request_id),
+                reason=decision.reason,
+                message=decision.message,
+            )
         events = self._clients.get(decision.request_id)
         if events is not None:
             events.put_nowait(convert.client_event(decision))
 
     def _set_timer(self) -> None:
+        due = self.state.next_tick()
+        if self._timer is not None and due is not None and self._timer_at <= due:
+            return  # it comes early enough, and then sets the next one
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        due = self.state.next_tick()
         if due is not None:
             delay = max(0.001, due - self._clock())
+            self._timer_at = due
             self._timer = asyncio.get_running_loop().call_later(delay, self._tick)
 
     def _tick(self) -> None:
         self._timer = None
-        self._apply(self.state.tick(self._clock()))
+        self.apply(self.state.tick(self._clock()))
 
     def close(self) -> None:
         """Stop the timer and end the servers' streams."""
@@ -298,6 +348,7 @@ class BrokerService(rpc.BrokerServicer):
             self._timer = None
         for commands in self._servers.values():
             commands.put_nowait(None)
+        self.audit.close()
 
 
 class NodeService(rpc.NodeServicer):
@@ -315,9 +366,9 @@ class NodeService(rpc.NodeServicer):
         except Rejected as exc:
             taken = exc.reason == "name_taken"
             code = grpc.StatusCode.ALREADY_EXISTS if taken else grpc.StatusCode.INVALID_ARGUMENT
-            await _abort(context, code, exc.reason, str(exc))
+            await abort(context, code, exc.reason, str(exc))
 
 
-async def _abort(context: Context, code: grpc.StatusCode, reason: str, message: str) -> NoReturn:
+async def abort(context: Context, code: grpc.StatusCode, reason: str, message: str) -> NoReturn:
     await context.abort(code, message, (("cupool-reason", reason),))
     raise AssertionError("abort returned")

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from cupool.pool_server.broker.ledger import Ledger
-from cupool.pool_server.broker.model import Request, Server, ServerState, human_bytes, listed
+from cupool.pool_server.broker.model import (
+    Lease,
+    Request,
+    Server,
+    ServerState,
+    Wish,
+    human_bytes,
+    listed,
+    priority_name,
+)
+from cupool.pool_server.broker.placement import Missing
+from cupool.pool_server.broker.tenants import Tenants
 
 WRONG_TOKEN = "the job's token is wrong: this lease belongs to another job"
 UNKNOWN_SESSION = "the broker knows no such session; it may have been restarted since"
 SEE_LOG = "the server's log says more:   journalctl -u cupool-server"
+SEE_STATUS = "see what there is:   cupool status"
+_NAMED_LEASES = 40
 
 
 def duration(seconds: float) -> str:
@@ -19,6 +34,9 @@ def duration(seconds: float) -> str:
     if seconds < 36 * 3600:
         return f"{seconds / 3600:.0f} h"
     return f"{seconds / 86400:.0f} days"
+
+
+# ---------------------------------------------------------------- servers and sessions
 
 
 def stream_broke(server: Server, now: float) -> str:
@@ -54,15 +72,55 @@ def running(server: Server, now: float) -> str:
     return f"server {server.name} runs the session (it said so {now - server.heard_at:.1f} s ago)"
 
 
+def server_note(ledger: Ledger, server: Server, now: float) -> str:
+    """Say why a server gets no new leases, "" if it does."""
+    cordon = ledger.books.cordons.get(server.name)
+    if cordon is not None:
+        what = "draining" if cordon.draining else "cordoned"
+        return f"{what} by an administrator" + (f": {cordon.reason}" if cordon.reason else "")
+    if server.held_until > now:
+        wait = duration(server.held_until - now)
+        return f"its connection broke {len(server.breaks)} times; nothing new for {wait}"
+    return ""
+
+
+# ---------------------------------------------------------------- the end of a lease
+
+
+def preempted(lease: Lease, wish: Wish, tenants: Tenants) -> str:
+    """Say to a script why its devices are taken away."""
+    who = wish.client or "another job"
+    if lease.terms.priority < wish.priority:
+        ranks = f"{priority_name(wish.priority)} over {priority_name(lease.terms.priority)}"
+        return f"a more urgent job needs this GPU ({who}, {ranks})"
+    return (
+        f"tenant {wish.tenant} takes back what tenant {lease.terms.tenant} borrowed beyond "
+        f"its quota ({who})"
+    )
+
+
+TIME_ENDS = "the time that was asked for (--max-time) is nearly over"
+
+
+def taken_back(lease: Lease) -> str:
+    """Say why a lease was ended before its time, after notice."""
+    if lease.notice == "drain":
+        return "its server was drained by an administrator, after notice"
+    return "a more urgent job, or one that was owed the GPU, needed it; notice was given"
+
+
+def time_is_up(lease: Lease, now: float) -> str:
+    return f"the time that was asked for is over ({duration(now - lease.since)}, --max-time)"
+
+
+# ---------------------------------------------------------------- waiting
+
+
 def _counts(ledger: Ledger) -> tuple[int, int]:
     """Count devices that are leased, and devices in all."""
-    up = [s for s in ledger.servers.values() if s.state in (ServerState.UP, ServerState.DRAINING)]
-    held = {
-        (placement.server, placement.ordinal)
-        for lease in ledger.leases.values()
-        for placement in lease.placements.values()
-    }
-    return len(held), sum(len(server.devices) for server in up)
+    up = (ServerState.UP, ServerState.DRAINING)
+    total = sum(len(each.devices) for each in ledger.servers.values() if each.state in up)
+    return len(ledger.books.taken), total
 
 
 def busy(ledger: Ledger) -> str:
@@ -70,70 +128,86 @@ def busy(ledger: Ledger) -> str:
     held, total = _counts(ledger)
     if not total:
         return "no server is in the pool at the moment"
-    who = listed(sorted({lease.client or "unnamed" for lease in ledger.leases.values()}))
+    some = islice(ledger.leases.values(), _NAMED_LEASES)
+    who = listed(sorted({lease.client or "unnamed" for lease in some}))
     return f"{held} of {total} GPUs leased" + (f": {who}" if who else "")
 
 
-def _holders(ledger: Ledger, now: float) -> str:
+def holders(ledger: Ledger, now: float) -> str:
+    """Say who holds what, and for how long."""
     held, total = _counts(ledger)
-    leases = sorted(ledger.leases.values(), key=lambda lease: lease.since)
+    leases = islice(ledger.leases.values(), _NAMED_LEASES)
     who = listed(f"{lease.client or 'unnamed'} {duration(now - lease.since)}" for lease in leases)
     return f"{held} of {total} leased" + (f": {who}" if who else "")
 
 
 def refusal(
-    ledger: Ledger, request: Request, now: float, *, could_fit: bool
+    ledger: Ledger, request: Request, now: float, missing: Missing | None
 ) -> tuple[str, str, str]:
     """Return reason, message and remedy for a request that gets nothing."""
-    if not could_fit:
-        return _too_large(ledger, request)
+    if missing is not None:
+        return impossible(ledger, request.wish, missing)
     lease = ledger.lease_of_job(request.wish.job_id)
     if lease is not None:
-        missing = lease.size - len(lease.placements)
-        text = f"the job's lease has lost {missing} of its {lease.size} devices"
-        if not missing:
+        lost = lease.size - len(lease.placements)
+        text = f"the job's lease has lost {lost} of its {lease.size} devices"
+        if not lost:
             text = "a server of the job's lease takes no new sessions"
         return "no_devices", text, "start the job anew"
-    holders = _holders(ledger, now)
+    why = request.blocked or holders(ledger, now)
+    reason = "quota" if request.blocked.startswith("the quota") else ""
     if request.wish.wait_s > 0:
-        text = f"no GPU became free within {duration(request.wish.wait_s)} ({holders})"
+        text = f"no GPU became free within {duration(request.wish.wait_s)} ({why})"
         longer = "wait longer:   cupool run --wait 1h ..."
-        return "timeout", text, f"{longer}\nor see who:    cupool status"
+        return reason or "timeout", text, f"{longer}\nor see who:    cupool status"
     want = f"{request.wish.gpus} GPUs are not" if request.wish.gpus > 1 else "no GPU is"
-    text = f"{want} free in the pool ({holders})"
     return (
-        "no_devices",
-        text,
+        reason or "no_devices",
+        f"{want} free in the pool ({why})",
         "wait for one:   cupool run --wait 30m ...\nor see who:     cupool status",
     )
 
 
-def _too_large(ledger: Ledger, request: Request) -> tuple[str, str, str]:
-    wish = request.wish
-    devices = [
-        (device, server) for server in ledger.servers.values() for device in server.devices.values()
-    ]
-    if not devices:
+def impossible(ledger: Ledger, wish: Wish, missing: Missing) -> tuple[str, str, str]:
+    """Return reason, message and remedy for what no server, were it empty, could serve."""
+    total = sum(len(server.devices) for server in ledger.servers.values())
+    if not total:
         remedy = "start one on a machine with a GPU:   cupool serve --broker URL"
         return "no_devices", "no server with a device has joined the pool", remedy
-    reachable = ledger.rooms(wish, ever=True)
-    if len(reachable) < wish.gpus <= len(devices):
-        text = f"{wish.gpus} GPUs cannot be reached by {', '.join(wish.carriers)}: "
-        text += "local sockets work only on the server's own machine"
-        return "too_large", text, "let cupool choose:   cupool run --carrier auto ..."
-    if len(devices) < wish.gpus:
-        text = f"{wish.gpus} GPUs were asked for, the pool has {len(devices)}"
-        return "too_large", text, f"ask for less:   cupool run --gpus {len(devices)} ..."
-    largest, server = max(devices, key=lambda pair: pair[0].memory_bytes)
-    able = sum(1 for device, _ in devices if device.memory_bytes >= wish.memory_bytes)
-    text = (
-        f"{human_bytes(wish.memory_bytes)} on each of {wish.gpus} GPUs were asked for; "
-        if wish.gpus > 1
-        else f"{human_bytes(wish.memory_bytes)} of GPU memory were asked for; "
-    )
-    if able:
-        text += f"only {able} GPUs of the pool have that much"
-    else:
-        text += f"the largest GPU of the pool has {human_bytes(largest.memory_bytes)}"
-        text += f" ({largest.name}, GPU {largest.ordinal} of {server.name})"
-    return "too_large", text, "see what there is:   cupool status"
+    each = f" on each of {wish.gpus} GPUs" if wish.gpus > 1 else ""
+    have = f"the pool has {missing.devices}" if missing.devices else "the pool has none"
+    match missing.condition:
+        case "count":
+            text = f"{wish.gpus} GPUs were asked for, the pool has {missing.nearest.split()[0]}"
+            return "too_large", text, f"ask for less:   cupool run --gpus {total} ..."
+        case "reach":
+            text = f"{wish.gpus} GPUs cannot be reached by {', '.join(wish.carriers)}: "
+            text += "local sockets work only on the server's own machine"
+            return "too_large", text, "let cupool choose:   cupool run --carrier auto ..."
+        case "memory":
+            what = each or " of GPU memory"
+            text = f"{human_bytes(wish.memory_bytes)}{what} were asked for; "
+            if missing.devices:
+                text += f"only {missing.devices} GPUs of the pool have that much"
+            else:
+                text += f"the largest GPU that could be taken has {missing.nearest}"
+                text += _where(ledger, missing)
+        case "bandwidth":
+            text = f"{missing.wanted} for each of {wish.gpus} GPUs were asked for; "
+            text += f"the fastest server has {missing.nearest}"
+        case "nearness":
+            text = f"{missing.wanted} were asked for; the most there are is {missing.nearest}"
+        case "health":
+            text = f"no healthy GPU is left for this request: {missing.devices} would do"
+        case _:
+            text = f"{wish.gpus} GPUs with {missing.condition} {missing.wanted} were asked for, "
+            text += have + (f"; there is: {missing.nearest}" if missing.nearest else "")
+    return "too_large", text, SEE_STATUS
+
+
+def _where(ledger: Ledger, missing: Missing) -> str:
+    server = ledger.servers.get(missing.server)
+    if server is None or missing.ordinal not in server.devices:
+        return ""
+    name = server.devices[missing.ordinal].name
+    return f" ({name}, GPU {missing.ordinal} of {server.name})"

@@ -10,7 +10,7 @@ from cupool.errors import ConfigurationError
 from cupool.pool_server.devices.base import Device
 from cupool.proto.operations import TABLE
 
-KINDS = ("mock", "cuda", "null")
+KINDS = ("mock", "cuda", "rocm", "null")
 
 
 def open_device(
@@ -37,7 +37,7 @@ def open_device(
         from cupool.pool_server.devices.null import NullDevice
 
         return NullDevice(server, ordinal, memory_bytes or 4 << 30)
-    if kind == "cuda":
+    if kind in ("cuda", "rocm"):  # the same API: CuPy's ROCm build
         from cupool.pool_server.devices.cuda import CudaDevice
 
         return CudaDevice(server, ordinal, memory_bytes)
@@ -49,7 +49,7 @@ def warm(kind: str) -> list[str]:
     if kind == "null":
         importlib.import_module("cupool.pool_server.devices.null")
         return []
-    if kind == "cuda":
+    if kind in ("cuda", "rocm"):
         importlib.import_module("cupool.pool_server.devices.cuda")
         importlib.import_module("cupy")
         return []

@@ -42,6 +42,17 @@ class Close(_Control, frozen=True, tag="close"):
     message: str = ""
 
 
+class Notice(_Control, frozen=True, tag="notice"):
+    """Daemon -> worker, for the script: its device goes in so many seconds, and why.
+
+    `reason`: "preempted", "deadline" or "drain"; "withdrawn" takes an earlier notice back.
+    """
+
+    reason: str
+    message: str
+    within_s: float
+
+
 class Ready(_Control, frozen=True, tag="ready"):
     """Worker -> daemon, once: warm, modules imported."""
 
@@ -62,6 +73,7 @@ class Report(_Control, frozen=True, tag="report"):
     connected: bool
     memory_used_bytes: int
     operations: int
+    device_time_s: float = 0.0
 
 
 class Ended(_Control, frozen=True, tag="ended"):
@@ -72,7 +84,7 @@ class Ended(_Control, frozen=True, tag="ended"):
     message: str = ""
 
 
-Control: TypeAlias = Open | Close | Ready | Opened | Report | Ended
+Control: TypeAlias = Open | Close | Notice | Ready | Opened | Report | Ended
 
 _decoder: msgspec.msgpack.Decoder[Control] = msgspec.msgpack.Decoder(Control)
 _encoder = msgspec.msgpack.Encoder()

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cupool.errors import ProtocolViolation
-from cupool.pool_server.session.control import Close, Ended, Open, Report
+from cupool.pool_server.session.control import Close, Ended, Notice, Open, Report
 from cupool.pool_server.session.link import ControlLink
 from cupool.pool_server.session.records import Reply
 from cupool.pool_server.session.worker import SessionCore
+from cupool.proto import messages as m
 from cupool.proto import versions
 from cupool.proto.messages import Bye, Frame, Hello, Refuse, Welcome, decode, encode
 from cupool.transport.channel import Channel, ChannelClosed, Listener
@@ -78,6 +79,7 @@ class Serving:
         self._next_tick = self._next_report = now
         self._reported: Report | None = None
         self._unacknowledged = 0
+        self._notices: list[m.Notice] = []  # for the script, once it is there
 
     def run(self) -> Ended:
         """Serve; return how the session ended. Everything is closed then."""
@@ -255,8 +257,8 @@ class Serving:
         self._say(channel, Refuse(reason, message, versions.MINIMUM, versions.CURRENT))
         channel.close(_REFUSE_LINGER_S)
 
-    def _say(self, channel: Channel, message: Bye | Refuse) -> None:
-        """Send a last message, if the peer takes it."""
+    def _say(self, channel: Channel, message: Bye | Refuse | m.Ack) -> None:
+        """Send a message, if the peer takes it."""
         try:
             channel.send([encode(message)], _SEND_SLICE_S)
         except (ChannelClosed, TimeoutError):
@@ -273,11 +275,17 @@ class Serving:
                     self._say(self._active, Bye(message.reason, message.message))
                 state = message.reason if message.reason in _RELEASING else "released"
                 self._end(state, message.message)
+            elif isinstance(message, Notice):
+                notice = m.Notice(message.reason, message.message, message.within_s)
+                self._notices.append(notice)
         if self._control.closed:
             if self._active is not None:
                 self._say(self._active, Bye("server_lost", "the pool server's daemon has ended"))
             self._end("failed", "the daemon is gone")
         self._accept()
+        if self._notices and self._active is not None:
+            self._say(self._active, m.Ack(0, notices=self._notices))
+            self._notices = []
         if self._active is None and now >= self._deadline:
             self._end("client_lost", self._why)
         if (

@@ -66,6 +66,11 @@ class BrokerStub(object):
                 request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.StatusRequest.SerializeToString,
                 response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.StatusReply.FromString,
                 _registered_method=True)
+        self.Why = channel.unary_unary(
+                '/cupool.v1.Broker/Why',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.WhyRequest.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.WhyReply.FromString,
+                _registered_method=True)
 
 
 class BrokerServicer(object):
@@ -116,6 +121,13 @@ class BrokerServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Why(self, request, context):
+        """Why a request waits, or what a lease holds and for how long.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_BrokerServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -148,6 +160,11 @@ def add_BrokerServicer_to_server(servicer, server):
                     servicer.Watch,
                     request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.StatusRequest.FromString,
                     response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.StatusReply.SerializeToString,
+            ),
+            'Why': grpc.unary_unary_rpc_method_handler(
+                    servicer.Why,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.WhyRequest.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.WhyReply.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -314,6 +331,412 @@ class Broker(object):
             '/cupool.v1.Broker/Watch',
             cupool_dot_proto_dot_v1_dot_pool__pb2.StatusRequest.SerializeToString,
             cupool_dot_proto_dot_v1_dot_pool__pb2.StatusReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Why(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Broker/Why',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.WhyRequest.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.WhyReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+
+class AdminStub(object):
+    """What administrators do. Every method is written to the audit log.
+    """
+
+    def __init__(self, channel):
+        """Constructor.
+
+        Args:
+            channel: A grpc.Channel.
+        """
+        self.Cordon = channel.unary_unary(
+                '/cupool.v1.Admin/Cordon',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.CordonRequest.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+                _registered_method=True)
+        self.Drain = channel.unary_unary(
+                '/cupool.v1.Admin/Drain',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.DrainRequest.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+                _registered_method=True)
+        self.SetQuota = channel.unary_unary(
+                '/cupool.v1.Admin/SetQuota',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.Quota.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+                _registered_method=True)
+        self.RemoveQuota = channel.unary_unary(
+                '/cupool.v1.Admin/RemoveQuota',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.NameRequest.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+                _registered_method=True)
+        self.ListQuotas = channel.unary_unary(
+                '/cupool.v1.Admin/ListQuotas',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.QuotaList.FromString,
+                _registered_method=True)
+        self.SetPartition = channel.unary_unary(
+                '/cupool.v1.Admin/SetPartition',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.Partition.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+                _registered_method=True)
+        self.RemovePartition = channel.unary_unary(
+                '/cupool.v1.Admin/RemovePartition',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.NameRequest.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+                _registered_method=True)
+        self.ListPartitions = channel.unary_unary(
+                '/cupool.v1.Admin/ListPartitions',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.PartitionList.FromString,
+                _registered_method=True)
+
+
+class AdminServicer(object):
+    """What administrators do. Every method is written to the audit log.
+    """
+
+    def Cordon(self, request, context):
+        """No new leases on a server, or on it no more.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Drain(self, request, context):
+        """Cordons a server and ends its sessions, with notice, after a time.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetQuota(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemoveQuota(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListQuotas(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetPartition(self, request, context):
+        """Partitions: sub-pools whose servers serve the named tenants only.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemovePartition(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPartitions(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+
+def add_AdminServicer_to_server(servicer, server):
+    rpc_method_handlers = {
+            'Cordon': grpc.unary_unary_rpc_method_handler(
+                    servicer.Cordon,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.CordonRequest.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.SerializeToString,
+            ),
+            'Drain': grpc.unary_unary_rpc_method_handler(
+                    servicer.Drain,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.DrainRequest.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.SerializeToString,
+            ),
+            'SetQuota': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetQuota,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.Quota.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.SerializeToString,
+            ),
+            'RemoveQuota': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveQuota,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.NameRequest.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.SerializeToString,
+            ),
+            'ListQuotas': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListQuotas,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.QuotaList.SerializeToString,
+            ),
+            'SetPartition': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPartition,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.Partition.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.SerializeToString,
+            ),
+            'RemovePartition': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemovePartition,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.NameRequest.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.SerializeToString,
+            ),
+            'ListPartitions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPartitions,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.PartitionList.SerializeToString,
+            ),
+    }
+    generic_handler = grpc.method_handlers_generic_handler(
+            'cupool.v1.Admin', rpc_method_handlers)
+    server.add_generic_rpc_handlers((generic_handler,))
+    server.add_registered_method_handlers('cupool.v1.Admin', rpc_method_handlers)
+
+
+ # This class is part of an EXPERIMENTAL API.
+class Admin(object):
+    """What administrators do. Every method is written to the audit log.
+    """
+
+    @staticmethod
+    def Cordon(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Admin/Cordon',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.CordonRequest.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Drain(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Admin/Drain',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.DrainRequest.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetQuota(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Admin/SetQuota',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.Quota.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveQuota(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Admin/RemoveQuota',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.NameRequest.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListQuotas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Admin/ListQuotas',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.QuotaList.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPartition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Admin/SetPartition',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.Partition.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemovePartition(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Admin/RemovePartition',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.NameRequest.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.AdminReply.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPartitions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/cupool.v1.Admin/ListPartitions',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.PartitionList.FromString,
             options,
             channel_credentials,
             insecure,

@@ -24,6 +24,10 @@ CARRIERS = ("auto", "unix", "ipc", "tcp", "grpc")
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|)", re.IGNORECASE)
+_BANDWIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*([mgt]?)(?:bit(?:/s)?|bps)?", re.IGNORECASE)
+_CAPABILITY = re.compile(r"\d{1,2}(?:\.\d{1,2})?")
+PRIORITIES = ("low", "normal", "high", "urgent")
+SPREADS = ("", "same-server", "spread")
 _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -69,6 +73,71 @@ def carrier(value: object) -> str:
     return str(value)
 
 
+def part(value: object) -> int:
+    """Read a part of a GPU's compute, in thousandths: 0.5, 50% (-> 500); 0 = not said."""
+    literal = str(value).strip()
+    number = literal.removesuffix("%")
+    try:
+        fraction = float(number) / (100.0 if literal.endswith("%") else 1.0)
+    except ValueError:
+        fraction = -1.0
+    milli = round(fraction * 1000) if 0 <= fraction <= 1 else -1
+    if isinstance(value, bool) or milli < 0 or (fraction > 0 and milli == 0):
+        raise ValueError("must be a part of a GPU: 0.001 to 1, or 1% to 100%")
+    return milli
+
+
+def speed(value: object) -> int:
+    """Read a bandwidth in Mbit/s: 25Gbit, 500Mbit, or a number of Mbit/s."""
+    match = _BANDWIDTH.fullmatch(str(value).strip())
+    if isinstance(value, bool) or match is None:
+        raise ValueError("must be a bandwidth, e.g. 25Gbit or 500Mbit")
+    return int(float(match[1]) * {"": 1, "m": 1, "g": 1000, "t": 1_000_000}[match[2].lower()])
+
+
+def urgency(value: object) -> int:
+    """Read a priority: low, normal, high, urgent, or 0 to 3."""
+    literal = str(value).strip().lower()
+    if literal in PRIORITIES:
+        return PRIORITIES.index(literal)
+    if literal in ("0", "1", "2", "3") and not isinstance(value, bool):
+        return int(literal)
+    raise ValueError(f"must be one of {', '.join(PRIORITIES)}")
+
+
+def compute(value: object) -> str:
+    """Read a compute capability: 8.0, or "" for any."""
+    literal = str(value).strip()
+    if literal and not _CAPABILITY.fullmatch(literal):
+        raise ValueError("must be a compute capability, e.g. 8.0")
+    return literal
+
+
+def spreading(value: object) -> str:
+    if value not in SPREADS:
+        raise ValueError(f"must be one of {', '.join(SPREADS[1:])}, or nothing")
+    return str(value)
+
+
+def signal_name(value: object) -> str:
+    """Read the name of a signal, "" for none: TERM, SIGUSR1."""
+    import signal
+
+    literal = str(value).strip().upper()
+    name = literal if not literal or literal.startswith("SIG") else f"SIG{literal}"
+    if name and name not in signal.Signals.__members__:
+        raise ValueError("must be a signal, e.g. SIGUSR1 or TERM")
+    return name
+
+
+def words(value: object) -> tuple[str, ...]:
+    """Read names separated by commas, or a list of a configuration file."""
+    items = value if isinstance(value, (list, tuple)) else str(value).split(",")
+    if not all(isinstance(item, str) for item in items):
+        raise ValueError("must be names, separated by commas")
+    return tuple(item.strip() for item in items if item.strip())
+
+
 def whole(least: int, most: int = 1 << 31) -> Callable[[object], int]:
     """Make a reader of whole numbers within bounds."""
 
@@ -105,8 +174,46 @@ class Settings:
     memory: int = _setting(
         "CUPOOL_MEMORY", 0, size, "memory on each GPU, in bytes; 0: the whole GPU, alone"
     )
+    share: int = _setting(
+        "CUPOOL_SHARE", 0, part, "part of each GPU's compute that is promised, e.g. 0.5"
+    )
+    cap: int = _setting(
+        "CUPOOL_CAP", 0, part, "part of each GPU's compute never to exceed; 0: what is left"
+    )
+    gpu_model: tuple[str, ...] = _setting(
+        "CUPOOL_GPU_MODEL", (), words, "only these models, e.g. H100 or H100,A100"
+    )
+    min_compute_capability: str = _setting(
+        "CUPOOL_MIN_COMPUTE_CAPABILITY", "", compute, "least compute capability, e.g. 8.0"
+    )
+    priority: int = _setting(
+        "CUPOOL_PRIORITY", 1, urgency, "how urgent it is: " + ", ".join(PRIORITIES)
+    )
+    tenant: str = _setting("CUPOOL_TENANT", "", text, "on whose account; empty: 'default'")
+    spread: str = _setting(
+        "CUPOOL_SPREAD", "", spreading, "same-server: all GPUs on one; spread: a server for each"
+    )
+    bandwidth: int = _setting(
+        "CUPOOL_BANDWIDTH", 0, speed, "network to each GPU's server, e.g. 25Gbit (in Mbit/s)"
+    )
+    zone: str = _setting("CUPOOL_ZONE", "", text, "only servers of this zone")
+    policy: str = _setting(
+        "CUPOOL_POLICY", "", text, "how a place is chosen: bestfit, fgd, spread, random"
+    )
+    max_time: float = _setting(
+        "CUPOOL_MAX_TIME", 0.0, duration, "the GPUs are given back after so long; 0: no limit"
+    )
+    overcommit: bool = _setting(
+        "CUPOOL_OVERCOMMIT", False, boolean, "take a GPU whose compute is given away, and queue"
+    )
+    tolerate: tuple[str, ...] = _setting(
+        "CUPOOL_TOLERATE", (), words, "taints of GPUs to put up with"
+    )
     wait: float = _setting(
         "CUPOOL_WAIT", 10.0, duration, "how long to wait in line for a GPU, in seconds"
+    )
+    notice_signal: str = _setting(
+        "CUPOOL_NOTICE_SIGNAL", "", signal_name, "signal to the script when its GPU will be taken"
     )
     carrier: str = _setting(
         "CUPOOL_CARRIER", "auto", carrier, "how data travels: " + ", ".join(CARRIERS)
@@ -120,6 +227,7 @@ class Settings:
     mock_memory: int = _setting(
         "CUPOOL_MOCK_MEMORY", 4 << 30, size, "memory of a mock GPU, in bytes"
     )
+    mock_model: str = _setting("CUPOOL_MOCK_MODEL", "", text, "model that a mock GPU mimics")
     stats: bool = _setting(
         "CUPOOL_STATS", False, boolean, "print what travelled and what waited, at the end"
     )
@@ -138,6 +246,20 @@ class Settings:
     name: str = _setting("CUPOOL_NAME", "", text, "name of this server; empty: the machine's name")
     data_host: str = _setting(
         "CUPOOL_DATA_HOST", "127.0.0.1", text, "address at which sessions of `serve` listen"
+    )
+    server_zone: str = _setting("CUPOOL_SERVER_ZONE", "", text, "zone in which `serve` is")
+    rack: str = _setting("CUPOOL_RACK", "", text, "rack in which `serve` is")
+    partition: str = _setting(
+        "CUPOOL_PARTITION", "", text, "partition for whose tenants `serve` is there"
+    )
+    link: int = _setting(
+        "CUPOOL_LINK", 0, speed, "network of the server, e.g. 100Gbit; 0: what Linux says"
+    )
+    taints: tuple[str, ...] = _setting(
+        "CUPOOL_TAINTS", (), words, "only requests that tolerate these come to `serve`"
+    )
+    audit_log: str = _setting(
+        "CUPOOL_AUDIT_LOG", "", text, "file in which `broker` writes down its decisions"
     )
     warm: int = _setting("CUPOOL_WARM", 1, whole(0, 64), "workers that `serve` keeps ready")
     grace: float = _setting(

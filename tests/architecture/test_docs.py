@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROTOCOL = ROOT / "docs" / "protocol.md"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
-STRUCTURES = {name: getattr(messages, name) for name in ("DeviceInfo", "Failure")}
+STRUCTURES = {name: getattr(messages, name) for name in ("DeviceInfo", "Failure", "Notice")}
 
 
 def table(first_column: str) -> list[list[str]]:

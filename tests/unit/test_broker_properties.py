@@ -8,17 +8,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cupool.pool_server.broker.model import (
+from cupool.pool_server.broker.decisions import (
     CloseSession,
     Decision,
-    DeviceSpec,
     DropLink,
-    Limits,
     OpenSession,
-    Registration,
-    Report,
     TellGrant,
     TellRefusal,
+)
+from cupool.pool_server.broker.model import (
+    DeviceSpec,
+    Limits,
+    Registration,
+    Report,
     Wish,
 )
 from cupool.pool_server.broker.state import BrokerState, Rejected

@@ -85,7 +85,7 @@ def test_a_session_lives_from_open_to_close(drive: Drive) -> None:
             grant = await one.grant(Wish(memory_bytes=300, wait_s=10, client="me"))
             (device,) = grant.devices
             assert list(device.urls) == ["zmq+tcp://127.0.0.1:0300"]
-            one.broker._apply(one.broker.state.release("", grant.lease_id))
+            one.broker.apply(one.broker.state.release("", grant.lease_id))
             assert (await one.fate(device.session_id)).state == "released"
             await one.daemon.idle()
             assert not one.broker.state.ledger.leases

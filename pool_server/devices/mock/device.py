@@ -64,7 +64,7 @@ class MockDevice(Device):
         self.options = options or MockOptions()
         memory_bytes = self.options.memory_bytes or memory_bytes
         self.info = DeviceInfo(
-            "cupool mock GPU",
+            f"cupool mock {self.options.model or 'GPU'}",
             "mock",
             memory_bytes,
             self.options.compute,

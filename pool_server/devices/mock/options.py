@@ -15,6 +15,7 @@ class MockOptions:
 
     Attributes:
         memory_bytes: device memory; 0 = what the session was granted.
+        model: which GPU it passes for; its name says so, and that it is a mock.
         compute: compute capability, as `Device.compute_capability` shows it with a dot.
         latency_us: every operation takes this long more.
         bandwidth_gbps: copies from and to the host take this many gigabits a second.
@@ -25,6 +26,7 @@ class MockOptions:
     """
 
     memory_bytes: int = 0
+    model: str = ""
     compute: str = "8.0"
     latency_us: float = 0.0
     bandwidth_gbps: float = 0.0
@@ -56,6 +58,6 @@ class MockOptions:
                 values[name] = known[name](value)
             except (TypeError, ValueError):
                 raise ConfigurationError(f"option {name}={value!r} of the mock device") from None
-            if name != "compute" and values[name] < 0:
+            if isinstance(values[name], (int, float)) and values[name] < 0:
                 raise ConfigurationError(f"option {name}={value!r} of the mock device is negative")
         return cls(**values)

@@ -1,6 +1,6 @@
-"""The command `cupool`. `run` is parsed here by hand, because it stands before every script.
+"""The command `cupool`. `run` is parsed by hand, because it stands before every script.
 
-Everything else, help, completion and mistakes included, goes to `commands.py` (typer), whose
+Everything else goes to `commands.py` (typer), whose
 import alone takes longer than Python's own start.
 """
 
@@ -18,6 +18,9 @@ def main(argv: list[str] | None = None) -> int:
         plan = launch.parse(arguments[1:])
         if plan is not None:
             return launch.start(plan)
+        from cupool.cli import run_help
+
+        return run_help.explain(arguments[1:])
     from cupool.cli.commands import run_app
 
     return run_app(arguments)

@@ -18,15 +18,39 @@ from cupool import jobs
 from cupool.errors import ConfigurationError, PoolError
 
 OPTIONS = {
-    "pool": "pool",
-    "gpus": "gpus",
-    "memory": "memory",
-    "wait": "wait",
-    "carrier": "carrier",
-    "mock": "mock",
-    "mock-memory": "mock_memory",
+    name.replace("_", "-"): name
+    for name in (
+        "pool",
+        "gpus",
+        "memory",
+        "share",
+        "cap",
+        "gpu_model",
+        "min_compute_capability",
+        "priority",
+        "tenant",
+        "bandwidth",
+        "zone",
+        "policy",
+        "tolerate",
+        "wait",
+        "max_time",
+        "notice_signal",
+        "carrier",
+        "mock",
+        "mock_memory",
+        "mock_model",
+    )
 }
-SWITCHES = {"stats": "stats", "blocking": "blocking", "verbose": "verbose"}
+SWITCHES = {
+    "same-server": ("spread", "same-server"),
+    "spread": ("spread", "spread"),
+    "overcommit": ("overcommit", "1"),
+    "stats": ("stats", "1"),
+    "blocking": ("blocking", "1"),
+    "verbose": ("verbose", "1"),
+}
+"""Options without a value: the setting and what it becomes."""
 
 
 @dataclass
@@ -48,13 +72,16 @@ def parse(arguments: list[str]) -> Plan | None:
     try:
         options, rest = getopt.getopt(ours, "vh", long)
     except getopt.GetoptError:
-        return None
+        return None  # `run_help.complain` says what is wrong
     for option, value in options:
         name = "verbose" if option == "-v" else option.removeprefix("--")
         if name in OPTIONS:
             plan.flags[OPTIONS[name]] = value
         elif name in SWITCHES:
-            plan.flags[SWITCHES[name]] = "1"
+            setting, given = SWITCHES[name]
+            if plan.flags.get(setting, given) != given:
+                return None  # --same-server and --spread
+            plan.flags[setting] = given
         else:
             return None  # help
     if python and not rest:

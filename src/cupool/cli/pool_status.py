@@ -1,26 +1,30 @@
-"""`cupool status`: ask the broker, draw a table."""
+"""What commands ask the broker, and how its answers are drawn."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cupool.errors import PoolUnreachable
+from cupool.errors import ConfigurationError, PoolError, PoolUnreachable
 
 _WITHIN_S = 5.0
+_REMEDY = "start one:      cupool broker\nor name it:     cupool status --pool URL"
 
 
-def fetch(url: str) -> Any:
-    """Return the broker's StatusReply.
+def fetch(url: str, tenant: str = "") -> Any:
+    """Return the broker's StatusReply, of what a tenant or ("") an administrator may see.
 
     Raises:
         PoolUnreachable: it does not answer.
     """
     from rich.console import Console
 
+    from cupool.proto.v1 import pool_pb2 as pb
+
     console = Console(stderr=True)
     with console.status(f"asking {url}") if console.is_terminal else _nothing():
-        return _fetch(url)
+        return ask(url, "Broker", "Status", pb.StatusRequest(tenant=tenant))
 
 
 def _nothing() -> Any:
@@ -29,36 +33,59 @@ def _nothing() -> Any:
     return contextlib.nullcontext()
 
 
-def _fetch(url: str) -> Any:
+def ask(url: str, service: str, method: str, request: Any) -> Any:
+    """Call one method of the broker.
+
+    Raises:
+        PoolUnreachable: it does not answer.
+        ConfigurationError: it refuses, and says why.
+    """
     import os
 
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     import grpc
 
     from cupool.addresses import grpc_target
-    from cupool.proto.v1 import pool_pb2 as pb
     from cupool.proto.v1 import pool_pb2_grpc as rpc
 
     with grpc.insecure_channel(grpc_target(url)) as channel:
         try:
-            stub = rpc.BrokerStub(channel)  # type: ignore[no-untyped-call]
-            return stub.Status(pb.StatusRequest(), timeout=_WITHIN_S)
+            stub = getattr(rpc, f"{service}Stub")(channel)
+            return getattr(stub, method)(request, timeout=_WITHIN_S)
         except grpc.RpcError as exc:
-            code = getattr(exc, "code", lambda: "unknown")()
-            raise PoolUnreachable(
-                f"no broker answers at {url} ({getattr(code, 'name', code)})",
-                remedy="start one:      cupool broker\nor name it:     cupool status --pool URL",
-            ) from None
+            raise _failure(url, exc) from None
+
+
+def _failure(url: str, exc: Any) -> PoolError:
+    code = getattr(exc.code(), "name", "UNKNOWN")
+    if code == "INVALID_ARGUMENT":
+        return ConfigurationError(str(exc.details()), remedy="see the pool:   cupool status")
+    if code == "UNIMPLEMENTED":
+        text = f"the broker at {url} is of an older version and cannot do that"
+        return PoolUnreachable(text, remedy="upgrade it:   pip install --upgrade cupool")
+    return PoolUnreachable(f"no broker answers at {url} ({code})", remedy=_REMEDY)
+
+
+# ---------------------------------------------------------------- JSON
 
 
 def as_json(reply: Any) -> str:
-    """Return a StatusReply as JSON with the field names of the protocol."""
+    """Return a message as JSON with the field names of the protocol."""
+    return json.dumps(_table(reply), indent=2)
+
+
+def as_json_list(replies: Iterable[Any]) -> str:
+    """Return messages as a JSON list."""
+    return json.dumps([_table(each) for each in replies], indent=2)
+
+
+def _table(reply: Any) -> Any:
     from google.protobuf.json_format import MessageToDict
 
     table = MessageToDict(
         reply, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
-    return json.dumps(_numbers(table), indent=2)
+    return _numbers(table)
 
 
 def _numbers(value: Any, name: str = "") -> Any:
@@ -67,43 +94,114 @@ def _numbers(value: Any, name: str = "") -> Any:
         return {key: _numbers(each, key) for key, each in value.items()}
     if isinstance(value, list):
         return [_numbers(each, name) for each in value]
-    if isinstance(value, str) and (name.endswith("_bytes") or name == "operations"):
-        return int(value)
-    return value
+    counts = name.endswith(("_bytes", "milli")) or name in ("operations", "epoch")
+    return int(value) if isinstance(value, str) and counts else value
+
+
+# ---------------------------------------------------------------- tables
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], empty: str) -> None:
+    """Print a table for people, or a sentence if it has no rows."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table if rows else empty)
 
 
 def show(reply: Any) -> None:
     """Print the pool for people, in the words of nvidia-smi."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("Server", "GPU", "Name", "Memory used/granted/total", "Session", "User"):
-        table.add_column(column, overflow="fold")
+    columns = ["Server", "GPU", "Name", "Memory used/granted/total", "Compute", "Session", "User"]
+    rows: list[list[str]] = []
     for server in reply.servers:
         label = server.name if server.state == "up" else f"{server.name} ({server.state})"
         for device in server.devices:
             memory = "/".join(
-                _human(size)
+                human(size)
                 for size in (device.used_bytes, device.granted_bytes, device.device.memory_bytes)
             )
-            first = [label, str(device.device.ordinal), device.device.name, memory]
+            name = device.device.name + (" (unhealthy)" if device.device.unhealthy else "")
+            compute = f"{device.granted_milli / 10:.0f}%"
+            first = [label, str(device.device.ordinal), name, memory, compute]
             for session in device.sessions or [None]:
                 who = [session.session_id, session.client] if session else ["-", "-"]
-                table.add_row(*first, *who)
-                first = ["", "", "", ""]
+                rows.append([*first, *who])
+                first = [""] * 5
         if not server.devices:
-            table.add_row(label, "-", "-", "-", "-", "-")
-    console.print(table if reply.servers else "no server has joined this pool")
-    console.print(
-        f"\nbroker {reply.broker}, up {reply.uptime_s:.0f} s, {len(reply.waiting)} waiting"
-    )
-    for waiting in reply.waiting:
-        console.print(
-            f"  {waiting.position}. {waiting.client}: {waiting.gpus} GPU(s), {waiting.reason}"
+            rows.append([label, *["-"] * 6])
+    print_table(columns, rows, "no server has joined this pool")
+    for server in reply.servers:
+        if server.note:
+            print(f"{server.name}: {server.note}")
+    _show_leases(reply.leases)
+    print(f"\nbroker {reply.broker}, up {reply.uptime_s:.0f} s, {len(reply.waiting)} waiting")
+    if reply.waiting:
+        show_queue(reply.waiting)
+
+
+def _show_leases(leases: Any) -> None:
+    if not leases:
+        return
+    rows = []
+    for each in leases:
+        ends = f"in {span(each.terms.ends_in_s)}" if each.terms.ends_in_s else "-"
+        devices = ", ".join(each.devices)
+        rank = _priority(each.terms.priority)
+        rows.append([each.lease_id, devices, each.client, each.terms.tenant, rank, ends, each.note])
+    print()
+    columns = ["Lease", "GPUs", "User", "Tenant", "Priority", "Ends", "Note"]
+    print_table(columns, rows, "")
+
+
+def show_queue(waiting: Any) -> None:
+    """Print who waits, for people."""
+    rows = []
+    for each in waiting:
+        wants = f"{each.gpus}"
+        if each.memory_bytes:
+            wants += f" x {human(each.memory_bytes)}"
+        if each.share_milli:
+            wants += f" x {each.share_milli / 1000:g}"
+        rank = _priority(each.priority)
+        rows.append(
+            [
+                f"{each.position}",
+                each.request,
+                each.client,
+                f"{each.tenant} ({rank})",
+                wants,
+                span(each.waited_s),
+                expected(each.expected_in_s),
+                each.reason,
+            ]
         )
+    columns = ["", "Request", "User", "Tenant", "GPUs", "Waited", "Expected", "Why"]
+    print_table(columns, rows, "nobody waits")
 
 
-def _human(size: int) -> str:
+def _priority(level: int) -> str:
+    from cupool.config import PRIORITIES
+
+    return PRIORITIES[level] if level < len(PRIORITIES) else str(level)
+
+
+def expected(seconds: float) -> str:
+    """Say when something is expected; negative = nobody knows."""
+    return "unknown" if seconds < 0 else f"in {span(seconds)} at the latest"
+
+
+def span(seconds: float) -> str:
+    """Write a time for people: "12s", "5m", "2h"."""
+    if seconds < 90:
+        return f"{seconds:.0f}s"
+    return f"{seconds / 60:.0f}m" if seconds < 90 * 60 else f"{seconds / 3600:.0f}h"
+
+
+def human(size: int) -> str:
+    """Write a size for people."""
     return f"{size / (1 << 30):.2f}G" if size >= 1 << 30 else f"{size / (1 << 20):.0f}M"

@@ -1,0 +1,80 @@
+"""`cupool serve`: its options."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cupool.errors import ConfigurationError
+
+
+def serve(
+    broker: Annotated[
+        str | None, typer.Option(help="Address of the broker to join, grpc://HOST:PORT.")
+    ] = None,
+    mock: Annotated[int, typer.Option(min=0, max=64, help="Offer so many mock GPUs.")] = 0,
+    mock_memory: Annotated[str | None, typer.Option(help="Memory of each mock GPU.")] = None,
+    mock_model: Annotated[
+        str | None, typer.Option(help="Model that they mimic: H100, A100, MI300X, ...")
+    ] = None,
+    cuda: Annotated[
+        str, typer.Option(help="auto: offer the GPUs that CuPy finds; none: leave them alone.")
+    ] = "auto",
+    null: Annotated[
+        int, typer.Option(min=0, max=64, help="Offer so many GPUs that compute nothing.")
+    ] = 0,
+    name: Annotated[str | None, typer.Option(help="Name of this server in the pool.")] = None,
+    zone: Annotated[str | None, typer.Option(help="Zone (room, site) of this server.")] = None,
+    rack: Annotated[str | None, typer.Option(help="Rack of this server.")] = None,
+    partition: Annotated[
+        str | None, typer.Option(help="Sub-pool for whose tenants it is there.")
+    ] = None,
+    link: Annotated[str | None, typer.Option(help="Its network, e.g. 100Gbit.")] = None,
+    taints: Annotated[
+        str | None, typer.Option(help="Only requests that tolerate these come here.")
+    ] = None,
+    data_host: Annotated[str | None, typer.Option(help="Where sessions listen.")] = None,
+    warm: Annotated[int | None, typer.Option(help="Workers to keep ready.")] = None,
+    grace: Annotated[
+        str | None, typer.Option(help="How long to keep a session whose client is away.")
+    ] = None,
+    drain_timeout: Annotated[
+        str | None, typer.Option(help="How long to wait for sessions when told to stop.")
+    ] = None,
+    ready_file: Annotated[
+        str, typer.Option(help="Write the server's name to this file once it has joined.")
+    ] = "",
+    insecure_bind: Annotated[
+        bool, typer.Option("--insecure-bind", help="Let other machines in, unauthenticated.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose")] = False,
+) -> None:
+    """Offer this machine's GPUs to a pool."""
+    if cuda not in ("auto", "none"):
+        raise typer.BadParameter("must be auto or none", param_hint="--cuda")
+    given: dict[str, object] = {"broker": broker, "mock_memory": mock_memory, "name": name}
+    given |= {"mock_model": mock_model, "server_zone": zone, "rack": rack, "partition": partition}
+    given |= {"link": link, "taints": taints, "data_host": data_host, "warm": warm}
+    given |= {"grace": grace, "drain_timeout": drain_timeout}
+    with server_extra():
+        from cupool.pool_server import lifecycle, logs, process
+    logs.configure(verbose=verbose)
+    options = process.options(
+        given, cuda == "auto", mock, null, ready_file, insecure_bind=insecure_bind
+    )
+    lifecycle.run(process.serve(options))
+
+
+class server_extra:
+    """Turns a missing package of the server's side into an error that says what to install."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, exc: Any, traceback: Any) -> None:
+        if isinstance(exc, ModuleNotFoundError):
+            raise ConfigurationError(
+                f"the package {exc.name} is missing",
+                remedy="install the server's side:   pip install 'cupool[server]'",
+            ) from None

@@ -1,0 +1,58 @@
+"""What a script may say to the pool and ask of it; see `cupool.connect` and `cupool.lease`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+
+from cupool.client_shim.grants import Lease
+from cupool.config import Settings, load
+from cupool.errors import ConfigurationError, NoDeviceAvailable
+
+
+def connect(settings: Mapping[str, object]) -> Lease:
+    """Set the settings for this process and its children, and take the lease.
+
+    Raises:
+        ConfigurationError: no such setting or value, or the GPUs are there already.
+    """
+    from cupool.client_shim import session
+
+    envs = {setting.name: setting.metadata["env"] for setting in fields(Settings)}
+    for name in settings:
+        if name not in envs:
+            near = difflib.get_close_matches(name, envs, 1)
+            remedy = f"did you mean {near[0]}?" if near else "see them all:   cupool config"
+            raise ConfigurationError(f"there is no setting {name!r}", remedy=remedy)
+    if session.opened():
+        raise ConfigurationError(
+            "this process has its GPUs already",
+            remedy="call cupool.connect before the first use of cupy",
+        )
+    words = {name: _text(value) for name, value in settings.items()}
+    load(words)  # complain before anything is changed
+    os.environ.update({envs[name]: value for name, value in words.items()})
+    importlib.import_module("cupool.auto")
+    return lease()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(each) for each in value)
+    return str(value)
+
+
+def lease() -> Lease:
+    """Return what this process was granted, taking it if nothing was yet."""
+    from cupool.client_shim import lease as leases
+    from cupool.client_shim import session
+
+    session.sessions()
+    if leases.current is None:
+        raise NoDeviceAvailable("this process holds no lease")
+    return leases.current

@@ -1,0 +1,127 @@
+"""A broker's state machine driven by hand, with servers that do as they are told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+from cupool.pool_server.broker.decisions import (
+    CloseSession,
+    Decision,
+    OpenSession,
+    TellGrant,
+    TellRefusal,
+)
+from cupool.pool_server.broker.model import (
+    DeviceSpec,
+    Limits,
+    Registration,
+    Report,
+    Wish,
+)
+from cupool.pool_server.broker.state import BrokerState
+
+GIB = 1 << 30
+LIMITS = Limits()
+
+
+class Pool:
+    """A broker, and servers that open every session at once unless told otherwise."""
+
+    def __init__(self, *, settled: bool = True, limits: Limits = LIMITS) -> None:
+        ids = itertools.count(1)
+        self.now = 100.0
+        self.state = BrokerState(
+            self.now, limits, settled=settled, fresh=lambda size: f"id{next(ids)}"
+        )
+        self.numbers = itertools.count(1)
+        self.links: dict[str, int] = {}
+        self.answering = True
+        self.log: list[Decision] = []
+
+    def server(
+        self,
+        name: str,
+        memory: Iterable[int] = (4 * GIB,),
+        *,
+        instance: str = "1",
+        sessions: tuple[Report, ...] = (),
+        host: str = "",
+    ) -> int:
+        link = next(self.numbers)
+        self.links[name] = link
+        devices = tuple(
+            DeviceSpec(ordinal, "mock", "mock", size) for ordinal, size in enumerate(memory)
+        )
+        hello = Registration(name, instance, devices, sessions, host)
+        self.play(self.state.register(link, hello, self.now))
+        return link
+
+    def ask(self, gpus: int = 1, memory: int = 0, wait: float = 1000.0, **more: object) -> int:
+        number = next(self.numbers)
+        wish = Wish(gpus, memory, wait, client=f"client{number}", **more)  # type: ignore[arg-type]
+        self.play(self.state.request(number, wish, self.now))
+        return number
+
+    def play(self, decisions: list[Decision]) -> None:
+        """Write down what was decided; let servers open sessions, and end those to close."""
+        for decision in decisions:
+            self.log.append(decision)
+            if isinstance(decision, OpenSession) and self.answering:
+                self.opened(decision)
+            elif isinstance(decision, CloseSession) and self.answering:
+                self.ended(decision.session_id)
+
+    def opened(self, order: OpenSession) -> None:
+        urls = (f"zmq+ipc://{order.session_id}",)
+        self.play(self.state.session_opened(order.link, order.session_id, urls, 1, self.now))
+
+    def ended(self, session_id: str, state: str = "closed", message: str = "") -> None:
+        session = self.state.ledger.sessions[session_id]
+        link = self.links[session.placement.server]
+        self.play(self.state.session_ended(link, session_id, state, message, self.now))
+
+    def advance(self, seconds: float, alive: Iterable[str] = ()) -> None:
+        self.now += seconds
+        for name in alive:
+            self.play(self.state.heartbeat(self.links[name], (), 0, self.now))
+        self.play(self.state.tick(self.now))
+
+    def answers(self, number: int) -> list[TellGrant | TellRefusal]:
+        return [
+            each
+            for each in self.log
+            if isinstance(each, TellGrant | TellRefusal) and each.request_id == number
+        ]
+
+    def grant(self, number: int) -> TellGrant:
+        (answer,) = self.answers(number)
+        assert isinstance(answer, TellGrant), answer
+        return answer
+
+    def refusal(self, number: int) -> TellRefusal:
+        (answer,) = self.answers(number)
+        assert isinstance(answer, TellRefusal), answer
+        return answer
+
+    def reports(self, name: str) -> tuple[Report, ...]:
+        """What the server would say of its sessions to a new broker."""
+        ledger = self.state.ledger
+        found = []
+        for session in ledger.sessions.values():
+            if session.placement.server == name:
+                lease = ledger.leases[session.lease_id]
+                found.append(
+                    Report(
+                        session.session_id,
+                        session.lease_id,
+                        session.placement,
+                        session.index,
+                        lease.size,
+                        lease.job_id,
+                        lease.job_token_hash,
+                        session.client,
+                        worker_pid=7,
+                    )
+                )
+        return tuple(found)
