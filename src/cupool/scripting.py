@@ -1,23 +1,31 @@
-"""What a script may say to the pool and ask of it; see `cupool.connect` and `cupool.lease`."""
+"""What a script may say to the pool and ask of it: `cupool.connect`, `lease`, `on_notice`."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import os
-from collections.abc import Mapping
 from dataclasses import fields
 
 from cupool.client_shim.grants import Lease
+from cupool.client_shim.notices import on_notice
 from cupool.config import Settings, load
 from cupool.errors import ConfigurationError, NoDeviceAvailable
 
+__all__ = ["connect", "lease", "on_notice"]
 
-def connect(settings: Mapping[str, object]) -> Lease:
-    """Set the settings for this process and its children, and take the lease.
+
+def connect(**settings: object) -> Lease:
+    """Get GPUs now, as this asks for; before the first use of `cupy`. Returns `lease()`.
+
+    Args:
+        settings: names and values as of `cupool run`'s options, e.g. ``gpus=2``,
+            ``memory="10GiB"``, ``share=0.5``, ``pool="grpc://host:7475"``, ``wait="30m"``. They
+            hold for child processes, too.
 
     Raises:
         ConfigurationError: no such setting or value, or the GPUs are there already.
+        NoDeviceAvailable, PoolUnreachable, AccessDenied: see `cupool.errors`.
     """
     from cupool.client_shim import session
 
