@@ -11,6 +11,7 @@ import typer
 from cupool import __version__
 from cupool.cli.admin import add_commands
 from cupool.cli.serving import serve, server_extra
+from cupool.cli.simulate import simulate
 from cupool.errors import PoolError
 
 os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # gRPC prints notices of its own otherwise
@@ -137,6 +138,8 @@ def config(
 
     settings_table.show(as_json=as_json, flags=launch.flags_of(context.args))
 
+
+app.command()(simulate)
 
 service_app = typer.Typer(help="systemd services for the broker and the server.")
 app.add_typer(service_app, name="service")

@@ -1,0 +1,107 @@
+"""`cupool simulate`: try a pool and its placement policies on a trace, before you build it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cupool.errors import ConfigurationError
+
+
+def simulate(
+    jobs: Annotated[Path, typer.Argument(help="Trace of jobs.", metavar="JOBS")],
+    pool: Annotated[
+        str,
+        typer.Option(help="The pool: a file, or servers x GPUs each as 16x8.", metavar="POOL"),
+    ] = "16x8",
+    format_: Annotated[
+        str,
+        typer.Option("--format", help="Of the files: cupool, openb (Alibaba 2023) or philly."),
+    ] = "cupool",
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Placement policy; may be repeated. All by default.")
+    ] = None,
+    fill: Annotated[
+        bool, typer.Option("--fill", help="Jobs stay for ever: how full can the pool become?")
+    ] = False,
+    refuse: Annotated[
+        bool, typer.Option("--refuse", help="Jobs that do not fit are refused; they do not wait.")
+    ] = False,
+    moves: Annotated[
+        int, typer.Option(min=0, help="Sessions that may be moved to make room for one request.")
+    ] = 0,
+    backfill: Annotated[
+        int, typer.Option(min=1, help="How many in line may overtake one that does not fit.")
+    ] = 64,
+    host: Annotated[
+        bool, typer.Option("--host", help="Jobs run on the GPU servers and need their CPUs too.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="For the policy random.")] = 1,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw it, to a .png, .svg or .pdf file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Simulate a pool on a trace: allocation, fragmentation, waits and moves, for each policy.
+
+    The columns of a trace are described in docs/simulator.md. Times jump: a month of thousands
+    of GPUs takes seconds to minutes.
+    """
+    from cupool.pool_server.broker.placement import POLICIES
+    from cupool.pool_server.broker.simulator import report, workload
+
+    policies = policy or list(POLICIES)
+    for name in policies:
+        if name not in POLICIES:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(POLICIES)}")
+    try:
+        machines, trace = _read(workload, jobs, pool, format_)
+        if not host:
+            trace = [workload.without_host(job) for job in trace if job.demand.gpus]
+        if fill:
+            rows = report.fill_each(machines, trace, policies, seed=seed, host=host)
+        else:
+            waiting, most = not refuse, moves
+            rows = report.run_each(
+                machines,
+                trace,
+                policies,
+                seed=seed,
+                waiting=waiting,
+                backfill=backfill,
+                most_moves=most,
+            )
+        if as_json:
+            print(report.as_json(rows))
+        else:
+            report.show(rows, filling=fill)
+        if plot is not None:
+            report.plot(rows, plot, filling=fill)
+    except (workload.BadTrace, report.NoPlot) as exc:
+        raise ConfigurationError(
+            str(exc), remedy="see what it takes:   cupool simulate --help"
+        ) from None
+
+
+def _read(workload: Any, jobs: Path, pool: str, format_: str) -> tuple[Any, Any]:
+    """Read pool and jobs; neither is empty."""
+    readers = {
+        "cupool": workload.read_jobs,
+        "openb": workload.read_openb_pods,
+        "philly": workload.read_philly,
+    }
+    if format_ not in readers:
+        raise typer.BadParameter(f"--format must be one of {', '.join(readers)}")
+    servers, _, gpus = pool.partition("x")
+    if servers.isdigit() and gpus.isdigit():
+        machines = workload.uniform(int(servers), int(gpus))
+    elif format_ == "openb":
+        machines = workload.read_openb_nodes(Path(pool))
+    else:
+        machines = workload.read_pool(Path(pool))
+    trace = readers[format_](jobs)
+    if not machines or not trace:
+        raise workload.BadTrace("no job to simulate" if machines else "a pool without servers")
+    return machines, trace
