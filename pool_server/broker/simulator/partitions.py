@@ -87,13 +87,9 @@ def sizes(jobs: Sequence[Job], gpus: int, *, whole_servers: bool = False) -> dic
     units = gpus // unit
     if units < least * len(demand):
         raise ValueError(f"{len(demand)} tenants of {_SERVER_GPUS} GPUs each need more than {gpus}")
-    total = sum(demand.values())
-    sized = {tenant: max(least, int(units * part / total)) for tenant, part in demand.items()}
-    while sum(sized.values()) != units:
-        step = 1 if sum(sized.values()) < units else -1
-        able = [tenant for tenant in sized if step > 0 or sized[tenant] > least]
-        tenant = max(able, key=lambda tenant: step * demand[tenant] / sized[tenant])
-        sized[tenant] += step
+    sized = dict.fromkeys(demand, least)
+    for _ in range(units - least * len(demand)):
+        sized[max(sized, key=lambda tenant: demand[tenant] / sized[tenant])] += 1
     return {tenant: unit * many for tenant, many in sized.items()}
 
 

@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from cupool.pool_server.broker.placement import Usual, policy
-from cupool.pool_server.broker.simulator.filling import Filling, fill, usual_of
-from cupool.pool_server.broker.simulator.running import Outcome, Rules, Run
-from cupool.pool_server.broker.simulator.workload import Job, Machine, fleet_of
+from cupool.pool_server.broker.simulator.filling import fill, usual_of
+from cupool.pool_server.broker.simulator.running import Rules, Run
+from cupool.pool_server.broker.simulator.workload import (
+    Job,
+    Machine,
+    fleet_of,
+    without_host,
+)
 
 
 class NoPlot(Exception):
@@ -42,34 +47,46 @@ class Row:
     curve: dict[int, float] = field(default_factory=dict)
 
 
-def run_each(
-    machines: Sequence[Machine],
-    jobs: Sequence[Job],
-    policies: Sequence[str],
-    *,
-    seed: int = 1,
-    waiting: bool = True,
-    backfill: int = 64,
-    most_moves: int = 0,
-) -> list[Row]:
-    """Let the jobs come and go under each policy."""
-    usual = usual_of(jobs)
-    rows = []
-    for name in policies:
-        rules = Rules(
-            policy(name, seed),
-            usual,
-            waiting=waiting,
-            backfill=backfill,
-            most_moves=most_moves,
-            from_s=jobs[0].arrive_s,
-            until_s=max(job.arrive_s for job in jobs),
-        )
-        rows.append(_ran(name, Run(fleet_of(machines), rules).run(jobs)))
-    return rows
+@dataclass(frozen=True)
+class Setup:
+    """A pool, its jobs and how it is run.
+
+    Attributes:
+        filling: jobs stay for ever.
+        host: they run on the GPU servers and need their processors and memory.
+        waiting, backfill, most_moves: see `running.Rules`.
+    """
+
+    machines: Sequence[Machine]
+    jobs: Sequence[Job]
+    filling: bool = False
+    host: bool = False
+    waiting: bool = True
+    backfill: int = 64
+    most_moves: int = 0
+    seed: int = 1
 
 
-def _ran(name: str, outcome: Outcome) -> Row:
+def compare(setup: Setup, policies: Sequence[str]) -> list[Row]:
+    """Simulate the same under each policy."""
+    jobs = setup.jobs
+    if not setup.host:
+        jobs = [without_host(job) for job in jobs if job.demand.gpus]
+    one = _filled if setup.filling else _ran
+    return [one(setup, jobs, name, usual_of(jobs)) for name in policies]
+
+
+def _ran(setup: Setup, jobs: Sequence[Job], name: str, usual: Usual) -> Row:
+    rules = Rules(
+        policy(name, setup.seed),
+        usual,
+        waiting=setup.waiting,
+        backfill=setup.backfill,
+        most_moves=setup.most_moves,
+        from_s=jobs[0].arrive_s,
+        until_s=max(job.arrive_s for job in jobs),
+    )
+    outcome = Run(fleet_of(setup.machines, host=setup.host), rules).run(jobs)
     return Row(
         name,
         outcome.allocated,
@@ -84,32 +101,15 @@ def _ran(name: str, outcome: Outcome) -> Row:
     )
 
 
-def fill_each(
-    machines: Sequence[Machine],
-    jobs: Sequence[Job],
-    policies: Sequence[str],
-    *,
-    seed: int = 1,
-    host: bool = False,
-) -> list[Row]:
-    """Let the jobs come and stay under each policy."""
-    usual: Usual = usual_of(jobs)
-    rows = []
-    for name in policies:
-        fleet = fleet_of(machines, host=host)
-        result = fill(fleet, jobs, policy(name, seed), usual, fragments_at=(100,))
-        rows.append(_filled(name, result, jobs))
-    return rows
-
-
-def _filled(name: str, result: Filling, jobs: Sequence[Job]) -> Row:
-    last = max(result.allocated)
+def _filled(setup: Setup, jobs: Sequence[Job], name: str, usual: Usual) -> Row:
+    fleet = fleet_of(setup.machines, host=setup.host)
+    result = fill(fleet, jobs, policy(name, setup.seed), usual, fragments_at=(100,))
     wanted = sum(job.milli for job in jobs)
     idle = 100 - result.at(100)
     return Row(
         name,
         result.at(100),
-        result.at(last),
+        result.at(max(result.allocated)),
         100 * result.fragmented.get(100, 0.0) / idle if idle else 0.0,
         len(jobs),
         result.refused,

@@ -58,31 +58,16 @@ def simulate(
             raise typer.BadParameter(f"{name!r} is none of {', '.join(POLICIES)}")
     try:
         machines, trace = _read(workload, jobs, pool, format_)
-        if not host:
-            trace = [workload.without_host(job) for job in trace if job.demand.gpus]
-        if fill:
-            rows = report.fill_each(machines, trace, policies, seed=seed, host=host)
-        else:
-            waiting, most = not refuse, moves
-            rows = report.run_each(
-                machines,
-                trace,
-                policies,
-                seed=seed,
-                waiting=waiting,
-                backfill=backfill,
-                most_moves=most,
-            )
-        if as_json:
-            print(report.as_json(rows))
-        else:
-            report.show(rows, filling=fill)
+        setup = report.Setup(
+            machines, trace, fill, host, not refuse, backfill, most_moves=moves, seed=seed
+        )
+        rows = report.compare(setup, policies)
+        print(report.as_json(rows)) if as_json else report.show(rows, filling=fill)
         if plot is not None:
             report.plot(rows, plot, filling=fill)
     except (workload.BadTrace, report.NoPlot) as exc:
-        raise ConfigurationError(
-            str(exc), remedy="see what it takes:   cupool simulate --help"
-        ) from None
+        more = "see what it takes:   cupool simulate --help"
+        raise ConfigurationError(str(exc), remedy=more) from None
 
 
 def _read(workload: Any, jobs: Path, pool: str, format_: str) -> tuple[Any, Any]:
