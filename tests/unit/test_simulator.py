@@ -151,7 +151,7 @@ def test_partitions_are_sized_by_demand_and_hold_a_server_each() -> None:
         Job("b", Demand(), 0, 200, "middle"),
         Job("c", Demand(), 0, 1, "small"),
     ]
-    assert partitions.sizes(jobs, 64) == {"large": 44, "middle": 12, "small": 8}
+    assert partitions.sizes(jobs, 64) == {"large": 43, "middle": 13, "small": 8}
     whole = partitions.sizes(jobs, 64, whole_servers=True)
     assert whole == {"large": 40, "middle": 16, "small": 8}
     with pytest.raises(ValueError, match="3 tenants"):

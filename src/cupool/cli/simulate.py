@@ -36,7 +36,7 @@ def simulate(
         int, typer.Option(min=1, help="How many in line may overtake one that does not fit.")
     ] = 64,
     host: Annotated[
-        bool, typer.Option("--host", help="Jobs run on the GPU servers and need their CPUs too.")
+        bool, typer.Option("--host", help="With --fill: jobs also need the GPU servers' CPUs.")
     ] = False,
     seed: Annotated[int, typer.Option(help="For the policy random.")] = 1,
     plot: Annotated[
@@ -56,6 +56,8 @@ def simulate(
     for name in policies:
         if name not in POLICIES:
             raise typer.BadParameter(f"{name!r} is none of {', '.join(POLICIES)}")
+    if host and not fill:
+        raise typer.BadParameter("--host goes with --fill")
     try:
         machines, trace = _read(workload, jobs, pool, format_)
         setup = report.Setup(
