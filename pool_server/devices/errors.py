@@ -49,5 +49,36 @@ class CUDARuntimeError(RuntimeError):
         return self.text
 
 
+class CUDADriverError(RuntimeError):
+    """The CUDA driver returned `status`; `detail` says more where a driver would not."""
+
+    wire_name: ClassVar[str] = "CUDADriverError"
+
+    def __init__(self, status: int, detail: str = "") -> None:
+        super().__init__(status, detail)
+        self.status = status
+        self.detail = detail
+
+    def __str__(self) -> str:
+        text = cuda_errors.driver_text(self.status)
+        return f"{text}\n{self.detail}" if self.detail else text
+
+
+class CompileException(Exception):
+    """NVRTC refused CUDA C++: its log, and what it was given."""
+
+    wire_name: ClassVar[str] = "CompileException"
+
+    def __init__(
+        self, log: str, source: str, name: str, options: tuple[str, ...], backend: str = "nvrtc"
+    ) -> None:
+        super().__init__(log, source, name, " ".join(options), backend)
+        self.log, self.source, self.name = log, source, name
+        self.options, self.backend = tuple(options), backend
+
+    def __str__(self) -> str:
+        return self.log
+
+
 class DeviceLost(CUDARuntimeError):
     """The device, or the context on it, is of no more use: the session must end."""

@@ -1,0 +1,1 @@
+"""The mock GPU's kernel engine: CUDA C++ and PTX, translated to LLVM and run on the CPU."""

@@ -1,0 +1,155 @@
+"""LLVM text to machine code, through llvmlite: no compiler and no linker needed.
+
+The runtime (`native/*.ll`) is compiled once in a process; kernels call it by address, and get the
+helpers of instructions inlined.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import platform
+import threading
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from cupool.errors import OperationNotSupported
+from cupool.pool_server.devices.ptx import abi
+
+try:
+    import llvmlite
+    import llvmlite.binding as llvm
+except ImportError:
+    llvm = None
+
+INSTALL = "pip install 'cupool[mock-kernels]'"
+_EXPORTED = (
+    "rt_launch", "rt_machine_new", "rt_machine_free", "rt_now", "rt_fault", "rt_check", "rt_row",
+    "rt_tick", "rt_yield", "rt_exit", "rt_warp", "rt_activemask", "rt_barrier", "rt_arrive",
+    "rt_vprintf", "rt_assertfail",
+)  # fmt: skip
+_lock = threading.Lock()
+
+
+def require() -> None:
+    """Check that kernels can be run here.
+
+    Raises:
+        OperationNotSupported: llvmlite is missing, or the processor is of an unknown kind.
+    """
+    if llvm is None:
+        raise OperationNotSupported("the mock GPU needs llvmlite to run kernels", remedy=INSTALL)
+    if platform.machine() not in ("x86_64", "aarch64"):
+        raise OperationNotSupported(f"the mock GPU cannot run kernels on {platform.machine()}")
+
+
+def _native(name: str) -> str:
+    return (resources.files("cupool.pool_server.devices.ptx") / "native" / f"{name}.ll").read_text()
+
+
+@cache
+def fingerprint() -> str:
+    """Return what compiled code depends on beside its text: versions and processor."""
+    require()
+    parts = [llvmlite.__version__, str(llvm.llvm_version_info), llvm.get_host_cpu_name()]
+    parts += [_native("helpers").split()[1], _native("runtime").split()[1], platform.machine()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _machine(optimise: int = 2) -> Any:
+    target = llvm.Target.from_default_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=optimise, jit=True
+    )
+
+
+def _optimise(module: Any, machine: Any, level: int) -> None:
+    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+    tuning.loop_vectorization = tuning.slp_vectorization = level > 1
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+
+
+class Code:
+    """Machine code in memory."""
+
+    def __init__(self, data: bytes) -> None:
+        _start()
+        self._engine = llvm.create_mcjit_compiler(
+            llvm.parse_assembly("", llvm.create_context()), _machine()
+        )
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        return int(self._engine.get_function_address(name))
+
+
+def compile_text(text: str, exported: Sequence[str] = ()) -> bytes:
+    """Compile LLVM text, together with the helpers of instructions, to an object file."""
+    _start()
+    context = llvm.create_context()
+    module = llvm.parse_assembly(text, context)
+    helpers = llvm.parse_assembly(_native("helpers"), context)
+    names = [f.name for f in helpers.functions if not f.is_declaration]
+    module.link_in(helpers)
+    for name in names:
+        module.get_function(name).linkage = "internal"
+    module.verify()
+    machine = _machine()
+    _optimise(module, machine, 1 if len(text) > 4_000_000 else 2)
+    return bytes(machine.emit_object(module))
+
+
+class Runtime:
+    """The compiled C runtime."""
+
+    def __init__(self) -> None:
+        context = llvm.create_context()
+        module = llvm.parse_assembly(_native("runtime"), context)
+        module.link_in(llvm.parse_assembly(_native("printing"), context))
+        module.link_in(llvm.parse_assembly(_switch(), context))
+        machine = _machine()
+        _optimise(module, machine, 2)
+        self._code = Code.__new__(Code)
+        self._code._engine = llvm.create_mcjit_compiler(module, machine)
+        self._code._engine.finalize_object()
+        for name in _EXPORTED:
+            llvm.add_symbol(name, self._code.address(name))
+        u64, pointer = ctypes.c_uint64, ctypes.c_void_p
+        self.launch = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(
+            self._code.address("rt_launch")
+        )
+        self.new_machine = ctypes.CFUNCTYPE(pointer, u64, u64, u64)(
+            self._code.address("rt_machine_new")
+        )
+        self.free_machine = ctypes.CFUNCTYPE(None, pointer)(self._code.address("rt_machine_free"))
+
+
+def _switch() -> str:
+    source = abi.SWITCH_X86_64 if platform.machine() == "x86_64" else abi.SWITCH_AARCH64
+    return "\n".join(f'module asm "{line}"' for line in source.strip().splitlines())
+
+
+_runtime: Runtime | None = None
+
+
+def runtime() -> Runtime:
+    """Return the runtime of this process, compiled at the first call."""
+    _start()
+    assert _runtime is not None
+    return _runtime
+
+
+def _start() -> None:
+    global _runtime
+    require()
+    with _lock:
+        if _runtime is None:
+            llvm.initialize_native_target()
+            llvm.initialize_native_asmprinter()
+            llvm.initialize_native_asmparser()
+            _runtime = Runtime()
