@@ -8,6 +8,7 @@ when another thread appends, or the garbage collector releases, in the middle of
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim import notices
+from cupool.client_shim.payloads import bytes_of, destination_of, shift_payloads
 from cupool.errors import LeaseLost, ProtocolViolation
 from cupool.proto import messages as m
 from cupool.proto import values
@@ -33,7 +35,7 @@ _FREE = "free"
 _NONE_QUEUED = 1 << 62
 _FOLLOW_S = 0.05
 
-Loss = Callable[[str], BaseException]
+Loss = Callable[..., BaseException]
 Resume = Callable[[int], "tuple[Channel, int] | None"]
 
 
@@ -87,7 +89,8 @@ class Pipeline:
 
     Args:
         channel: open and welcomed.
-        lost: makes the exception for "the other side is gone", from what the channel said.
+        lost: makes the exception for "the other side is gone", from what the channel said; or
+            takes the CUDA error that the device died of, as a second argument, and returns it.
         resume: opens a new channel to the same session after the given batch and says which
             batch the worker has executed last; None if that cannot be.
     """
@@ -98,6 +101,7 @@ class Pipeline:
         self.relaid: dict[str, int] = {}
         self.failures: deque[BaseException] = deque()
         self.broken: BaseException | None = None
+        self._cuda_error: BaseException | None = None  # the last: the device may have died of it
         self._channel = channel
         self._lost = lost
         # Who holds the flush lock may wait for acknowledgements, and whoever receives those may
@@ -186,7 +190,7 @@ class Pipeline:
                     break
                 first_frame = len(frames) - 1
                 frames += item.frames
-                item = _shift_payloads(item.record, first_frame)
+                item = shift_payloads(item.record, first_frame)
             records.append(item)
             taken += 1
         sequence = self._sequence + 1
@@ -382,15 +386,18 @@ class Pipeline:
             self._acknowledged = max(self._acknowledged, message.sequence)
             while self._kept and self._kept[0].sequence <= self._acknowledged:
                 self._kept.popleft()
-            self.failures.extend(from_failure(f) for f in message.failures)
+            for failure in message.failures:
+                self.failures.append(self._made(failure))
             if message.notices:
                 notices.take(message.notices)
+            if message.printed:
+                sys.stdout.write(message.printed)  # by kernels, which have no other way to the user
             for name, count in message.relaid.items():
                 self.relaid[name] = self.relaid.get(name, 0) + count
         elif isinstance(message, m.Failed):
             request = self._requests.get(message.request)
             if request is not None:
-                request.failure = from_failure(message.failure)
+                request.failure = self._made(message.failure)
                 request.done = True
         elif isinstance(message, m.Chunk):
             self._take_chunk(message, payloads)
@@ -402,9 +409,17 @@ class Pipeline:
         elif isinstance(message, m.Ping):
             self.send_message(m.Pong(message.token))
         elif isinstance(message, m.Bye):
-            self._break(ChannelClosed(message.message or message.reason))
+            # A sticky error of CUDA: every later call says the same.
+            sticky = self._cuda_error if message.reason == "device_lost" else None
+            self._break(ChannelClosed(message.message or message.reason), sticky)
         elif not isinstance(message, m.Pong):
             raise ProtocolViolation(f"the server sent {type(message).__name__} unasked")
+
+    def _made(self, failure: m.Failure) -> BaseException:
+        exc = from_failure(failure)
+        if hasattr(exc, "status"):
+            self._cuda_error = exc
+        return exc
 
     def _take_value(self, message: m.Value, payloads: list[m.Frame]) -> None:
         # An answer that nobody waits for any more (Ctrl-C) still has to be taken off the wire.
@@ -412,9 +427,9 @@ class Pipeline:
         wire = message.value
         if isinstance(wire, list) and wire and wire[0] == values.TRANSFER:
             dtype = values.dtype_from_wire(wire[2])
-            target = _destination(request, dtype, wire[3], wire[4])
+            target = destination_of(request.destination, dtype, wire[3], wire[4])
             request.value = target
-            request.incoming = Incoming(wire[1], _bytes_of(target))
+            request.incoming = Incoming(wire[1], bytes_of(target))
             self._incoming[wire[1]] = request
             return
         value = values.Reader(_no_arrays, payloads).read(wire)
@@ -438,8 +453,11 @@ class Pipeline:
         elif grant:
             self.send_message(m.Credit(message.transfer, grant))
 
-    def _break(self, exc: BaseException) -> None:
-        if self.broken is None:
+    def _break(self, exc: BaseException, sticky: BaseException | None = None) -> None:
+        if self.broken is None and sticky is not None:
+            self.broken = self._lost(str(exc), sticky)
+            self.failures = deque(f for f in self.failures if f is not sticky)
+        elif self.broken is None:
             self.broken = self._lost(str(exc))
             self.broken.__cause__ = exc
         with self._turn:
@@ -464,36 +482,3 @@ class Pipeline:
 
 def _no_arrays(handle: int) -> Any:
     raise ProtocolViolation("the server named a handle in a value")
-
-
-def _bytes_of(array: np.ndarray[Any, Any]) -> memoryview:
-    flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
-    return flat.view(np.uint8).data
-
-
-def _destination(
-    request: Request, dtype: np.dtype[Any], shape: Any, order: Any
-) -> np.ndarray[Any, Any]:
-    """The array that a fetch fills: the caller's own where it fits as it lies, else a new one."""
-    values.checked_size(shape, dtype)
-    given = request.destination
-    if given is not None and given.dtype == dtype and list(given.shape) == list(shape):
-        if given.flags.c_contiguous if order == "C" else given.flags.f_contiguous:
-            return given
-    return np.empty(tuple(shape), dtype, "F" if order == "F" else "C")
-
-
-def _shift_payloads(record: Any, by: int) -> Any:
-    """Renumber the payload frames of a record within its batch."""
-    if by == 0:
-        return record
-
-    def shift(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            if len(value) == 5 and value[0] == values.PAYLOAD:
-                return (values.PAYLOAD, value[1] + by, *value[2:])
-            return [shift(v) for v in value]
-        return value
-
-    name, outs, args, *rest = record
-    return (name, outs, [shift(a) for a in args], *rest)

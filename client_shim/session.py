@@ -92,8 +92,13 @@ class DeviceSession:
             self.channel = found[0]
         return found
 
-    def _lost(self, what: str) -> BaseException:
+    def _lost(self, what: str, sticky: BaseException | None = None) -> BaseException:
         self.open = self.plain = False
+        if sticky is not None:
+            sticky.add_note(
+                "cupool: the device is of no more use; cupool.reset() gives a new session"
+            )
+            return sticky
         state, message = leases.explain(self.settings, self.granted.session_id)
         where = f"GPU {self.ordinal} ({self.granted.name} of server {self.granted.server})"
         if state == handshake.RUNNING or state in handshake.UNEXPLAINED:

@@ -121,12 +121,14 @@ class Ack(_Message, tag=5, frozen=True):
     """All batches up to `sequence` were executed; `failures` are those since the last Ack.
 
     `notices` are for the script; an Ack that carries some may have the sequence 0.
+    `printed` is what kernels have printed since then, for the script's standard output.
     """
 
     sequence: int
     failures: list[Failure] = []
     relaid: dict[str, int] = {}
     notices: list[Notice] = []
+    printed: str = ""
 
 
 class Value(_Message, tag=6, frozen=True):

@@ -24,9 +24,12 @@ from cupool.client_shim.cupy._core import (  # order matters: the array class co
     routines_indexing,
     views,
 )
+from cupool.client_shim.cupy._core._elementwise_kernel import ElementwiseKernel
 from cupool.client_shim.cupy._core._kernel import ufunc
+from cupool.client_shim.cupy._core._reduction_kernel import ReductionKernel
 from cupool.client_shim.cupy._core.core import ndarray
 from cupool.client_shim.cupy._core.fusion import fuse
+from cupool.client_shim.cupy._core.raw import RawKernel, RawModule
 from cupool.client_shim.cupy._creation import *  # noqa: F403
 from cupool.client_shim.cupy._functional import *  # noqa: F403
 from cupool.client_shim.cupy._indexing import *  # noqa: F403

@@ -9,6 +9,7 @@ from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core._ufuncs import build_elsewhere as _build
 from cupool.client_shim.cupy._core.routines_indexing import scatter_add, scatter_max, scatter_min
 from cupool.client_shim.cupy._core.syncdetect import DeviceSynchronized, allow_synchronize
+from cupool.client_shim.cupyx._gufunc import GeneralizedUFunc
 from cupool.client_shim.cupyx._pinned_array import (
     empty_like_pinned,
     empty_pinned,
@@ -25,6 +26,7 @@ from cupool.client_shim.cupyx import cusolver, linalg, optimizing, scipy, time  
 
 __all__ = [
     "DeviceSynchronized",
+    "GeneralizedUFunc",
     "allow_synchronize",
     "cusolver",
     "empty_like_pinned",

@@ -173,6 +173,10 @@ class Device(ABC):
         """Return what must surround the operations of a batch."""
         return nullcontext()
 
+    def take_printed(self) -> str:
+        """Return what kernels have printed since the last call, bounded as on a GPU."""
+        return ""
+
     def host_memory(self, array: Array) -> memoryview | None:
         """Return the array's own memory to receive into or send from, None if the host has none.
 

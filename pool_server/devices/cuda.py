@@ -25,10 +25,12 @@ from cupool.pool_server.devices.base import (
     memory_order,
     strides_of,
 )
+from cupool.pool_server.devices.cuda_kernels import CudaKernels
 from cupool.pool_server.devices.cuda_queues import CudaQueues
 from cupool.pool_server.devices.errors import (
     DEAD_CONTEXT,
     OUT_OF_MEMORY,
+    CUDADriverError,
     CUDARuntimeError,
     DeviceLost,
     OutOfMemoryError,
@@ -70,6 +72,7 @@ class CudaDevice(Device):
         self._cupy = cupy or _import_cupy()
         self._errors = _error_classes(self._cupy)
         self._functions: dict[str, Callable[..., Any]] = {}
+        self._kernels = CudaKernels(self, self._cupy)
         try:
             self._device = self._cupy.cuda.Device(ordinal)
             self._device.use()
@@ -191,6 +194,9 @@ class CudaDevice(Device):
         kwargs: Mapping[str, Any],
         outs: Sequence[Layout | None],
     ) -> list[Any]:
+        if operation.kind in ("kernel", "query"):
+            with self._mapped():
+                return self._kernels.run(operation.name, args, kwargs, outs)
         function = self._functions.get(operation.name)
         if function is None:
             function = self._functions[operation.name] = self._resolve(operation)
@@ -285,15 +291,20 @@ class CudaDevice(Device):
             yield
         except self._errors.memory as exc:
             raise OutOfMemoryError(*exc.__reduce__()[1]) from None
-        except self._errors.cuda as exc:
-            kind = DeviceLost if exc.status in DEAD_CONTEXT else CUDARuntimeError
-            raise kind(int(exc.status), str(exc)) from None
+        except (self._errors.cuda, self._errors.driver) as exc:
+            status = int(exc.status)
+            if status in DEAD_CONTEXT:
+                raise DeviceLost(status, str(exc)) from None
+            if isinstance(exc, self._errors.cuda):
+                raise CUDARuntimeError(status, str(exc)) from None
+            raise CUDADriverError(status) from None
 
 
 class _ErrorClasses:
-    def __init__(self, memory: type[Any], cuda: type[Any]) -> None:
+    def __init__(self, memory: type[Any], cuda: type[Any], driver: type[Any]) -> None:
         self.memory = memory
         self.cuda = cuda
+        self.driver = driver
 
 
 def _flat(result: Any) -> list[Any]:
@@ -306,7 +317,10 @@ def _flat(result: Any) -> list[Any]:
 
 
 def _error_classes(cupy: Any) -> _ErrorClasses:
-    return _ErrorClasses(cupy.cuda.memory.OutOfMemoryError, cupy.cuda.runtime.CUDARuntimeError)
+    cuda = cupy.cuda
+    return _ErrorClasses(
+        cuda.memory.OutOfMemoryError, cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError
+    )
 
 
 def _import_cupy() -> Any:

@@ -5,6 +5,7 @@ Each has a `wire_name`, under which the client finds CuPy's own class.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from cupool.proto import cuda_errors
@@ -36,12 +37,12 @@ class OutOfMemoryError(MemoryError):
 
 
 class CUDARuntimeError(RuntimeError):
-    """The CUDA runtime returned `status`."""
+    """The CUDA runtime returned `status`; `text` is what it says if that is not the usual."""
 
     wire_name: ClassVar[str] = "CUDARuntimeError"
 
     def __init__(self, status: int, text: str = "") -> None:
-        super().__init__(status)
+        super().__init__(*((status, text) if text else (status,)))
         self.status = status
         self.text = text or cuda_errors.runtime_text(status)
 
@@ -49,35 +50,33 @@ class CUDARuntimeError(RuntimeError):
         return self.text
 
 
-class CUDADriverError(RuntimeError):
+class CUDADriverError(CUDARuntimeError):
     """The CUDA driver returned `status`; `detail` says more where a driver would not."""
 
     wire_name: ClassVar[str] = "CUDADriverError"
 
     def __init__(self, status: int, detail: str = "") -> None:
-        super().__init__(status, detail)
-        self.status = status
+        text = cuda_errors.driver_text(status)
+        super().__init__(status, f"{text}\n{detail}" if detail else text)
         self.detail = detail
-
-    def __str__(self) -> str:
-        text = cuda_errors.driver_text(self.status)
-        return f"{text}\n{self.detail}" if self.detail else text
 
 
 class CompileException(Exception):
-    """NVRTC refused CUDA C++: its log, and what it was given."""
+    """NVRTC refused CUDA C++: its log. The client adds the source, which it has."""
 
     wire_name: ClassVar[str] = "CompileException"
 
     def __init__(
-        self, log: str, source: str, name: str, options: tuple[str, ...], backend: str = "nvrtc"
+        self,
+        log: str,
+        source: str = "",
+        name: str = "kern.cu",
+        options: Sequence[str] = (),
+        backend: str = "nvrtc",
     ) -> None:
-        super().__init__(log, source, name, " ".join(options), backend)
+        super().__init__(log)
         self.log, self.source, self.name = log, source, name
         self.options, self.backend = tuple(options), backend
-
-    def __str__(self) -> str:
-        return self.log
 
 
 class DeviceLost(CUDARuntimeError):

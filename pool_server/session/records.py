@@ -174,6 +174,9 @@ class Executor:
             raise ProtocolViolation(f"unknown operation {name!r:.80}")
         if row.kind in ("core", "request"):
             raise OperationNotSupported(f"operation {name!r} is not implemented by this server")
+        if row.kind == "query":
+            runner = self.runners[name] = self._query(row)
+            return runner
         runner = self._generic(row)
         direct = self.device.direct(row)
         if direct is not None:
@@ -195,6 +198,16 @@ class Executor:
             if objects and not all(opaque):
                 _only_arrays(self.device, made, opaque)
             self._store(row.name, handles, promised, opaque, made)
+
+        return run
+
+    def _query(self, row: Operation) -> Runner:
+        def run(request: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
+            if type(request) is not int or not isinstance(args, list):
+                raise ProtocolViolation(f"malformed query: {request!r:.40} {args!r:.80}")
+            read = self.reader(payloads, objects=True).read
+            (answer,) = self.device.call(row, [read(arg) for arg in args], {}, ())
+            self.replies.append(Reply(Value(request, encode(answer, _refuse))))
 
         return run
 
@@ -271,7 +284,7 @@ class Executor:
         if isinstance(exc, DeviceLost):
             self.lost = failure
         row = TABLE.get(name)
-        if row is not None and row.kind == "request" and type(outs) is int:
+        if row is not None and row.kind in ("request", "query") and type(outs) is int:
             self.replies.append(Reply(Failed(outs, failure)))
             return
         if not poisoned:

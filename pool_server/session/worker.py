@@ -142,10 +142,11 @@ class SessionCore:
     def acknowledge(self, replies: list[Reply]) -> None:
         """Append an Ack if something was executed since the last one."""
         executor = self._executor
-        if self.executed > self._acknowledged or executor.failures:
+        printed = self.device.take_printed()
+        if self.executed > self._acknowledged or executor.failures or printed:
             self._acknowledged = self.executed
             failures = _bounded(executor.failures)
-            replies.append(Reply(Ack(self.executed, failures, dict(executor.relaid))))
+            replies.append(Reply(Ack(self.executed, failures, dict(executor.relaid), [], printed)))
             executor.failures.clear()
             executor.relaid.clear()
 
@@ -300,10 +301,12 @@ class SessionCore:
             self._position = position
 
     def _answer(self, sequence: int, replies: list[Reply]) -> None:
-        """Send the answers of the executor, after the failures that came before them."""
+        """Send the answers of the executor, after what failed or was printed before them."""
         executor = self._executor
-        if executor.failures:
-            replies.append(Reply(Ack(self.executed, _bounded(executor.failures))))
+        printed = self.device.take_printed()
+        if executor.failures or printed:
+            failures = _bounded(executor.failures)
+            replies.append(Reply(Ack(self.executed, failures, printed=printed)))
             self._acknowledged = self.executed
             executor.failures.clear()
         for reply in executor.replies:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["core", "request", "ufunc", "function", "random", "object"]
+Kind: TypeAlias = Literal[
+    "core", "request", "ufunc", "function", "random", "object", "kernel", "query"
+]
 """core: data movement that devices implement themselves (allocate, view, copy).
 request: answered by a message (fetch, describe, synchronize).
 ufunc: element by element with broadcasting, `out`, `where`, `dtype`, `casting`.
 function: arrays in, arrays out.
 random: draws from a generator object that lives on the device.
-object: makes an object that lives on the device, or is a method of one."""
+object: makes an object that lives on the device, or is a method of one.
+kernel: makes a user's kernel, or launches it; arguments and results may be objects.
+query: answered by a message as a request is, with what the device knows of its objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +43,4 @@ class Operation:
     @property
     def has_objects(self) -> bool:
         """Whether arguments and results may be objects of the device that are no arrays."""
-        return self.kind in ("random", "object")
+        return self.kind in ("random", "object", "kernel")

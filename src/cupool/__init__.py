@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from cupool.scripting import connect as connect
     from cupool.scripting import lease as lease
     from cupool.scripting import on_notice as on_notice
+    from cupool.scripting import reset as reset
 
-_SCRIPTING = ("connect", "lease", "on_notice")
+_SCRIPTING = ("connect", "lease", "on_notice", "reset")
 
 
 def __getattr__(name: str) -> object:

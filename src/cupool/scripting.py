@@ -1,4 +1,4 @@
-"""What a script may say to the pool and ask of it: `cupool.connect`, `lease`, `on_notice`."""
+"""What a script may say to the pool: `cupool.connect`, `lease`, `on_notice`, `reset`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cupool.client_shim.notices import on_notice
 from cupool.config import Settings, load
 from cupool.errors import ConfigurationError, NoDeviceAvailable
 
-__all__ = ["connect", "lease", "on_notice"]
+__all__ = ["connect", "lease", "on_notice", "reset"]
 
 
 def connect(**settings: object) -> Lease:
@@ -64,3 +64,15 @@ def lease() -> Lease:
     if leases.current is None:
         raise NoDeviceAvailable("this process holds no lease")
     return leases.current
+
+
+def reset() -> None:
+    """Give up this process's sessions; the next use of a GPU begins new ones.
+
+    What a new process would be with CUDA: the way on after a sticky error (an illegal address, a
+    failed assertion, an endless kernel). Arrays made before can no longer be used; kernel objects
+    can, and are compiled again.
+    """
+    from cupool.client_shim import session
+
+    session.reset()

@@ -33,6 +33,14 @@ def __getattr__(name: str) -> Any:
         from cupool.client_shim.cupy._creation.from_data import array
 
         return array
+    if name in ("create_reduction_func", "create_ufunc", "elementwise_copy"):
+        from cupool.client_shim.cupy._core import _makers
+
+        return getattr(_makers, name)
+    if name in ("ElementwiseKernel", "ReductionKernel", "RawKernel", "RawModule"):
+        import cupool.client_shim.cupy as cupy
+
+        return getattr(cupy, name)
     if name == "ufunc":
         from cupool.client_shim.cupy._core._kernel import ufunc
 

@@ -43,3 +43,7 @@ def clear_memo() -> None:
     """Forget what all functions made by `memoize` remember."""
     for memo in _memos:
         memo.clear()
+
+
+# What is remembered may be of the sessions that are given up: compiled kernels, plans.
+_session.on_reset(clear_memo)

@@ -9,9 +9,11 @@ from typing import Any
 
 from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy.cuda import (
+    compiler,
     cufft,
     device,
     driver,
+    function,
     graph,
     memory,
     memory_hook,
@@ -24,6 +26,7 @@ from cupool.client_shim.cupy.cuda import (
     texture,
 )
 from cupool.client_shim.cupy.cuda.device import Device, get_cublas_handle, get_device_id
+from cupool.client_shim.cupy.cuda.function import Function, Module
 from cupool.client_shim.cupy.cuda.graph import Graph
 from cupool.client_shim.cupy.cuda.memory import (
     BaseMemory,
@@ -64,6 +67,7 @@ __all__ = [
     "Device",
     "Event",
     "ExternalStream",
+    "Function",
     "Graph",
     "ManagedMemory",
     "Memory",
@@ -72,6 +76,7 @@ __all__ = [
     "MemoryHook",
     "MemoryPointer",
     "MemoryPool",
+    "Module",
     "PinnedMemory",
     "PinnedMemoryPointer",
     "PinnedMemoryPool",
@@ -80,9 +85,11 @@ __all__ = [
     "UnownedMemory",
     "alloc",
     "alloc_pinned_memory",
+    "compiler",
     "cufft",
     "device",
     "driver",
+    "function",
     "get_allocator",
     "get_cublas_handle",
     "get_current_stream",
@@ -147,8 +154,6 @@ def profile() -> Iterator[None]:
 
 def _fill() -> dict[str, Any]:
     names: dict[str, Any] = globals()
-    for sub in ("compiler", "function"):
-        names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
     for sub in ("cublas", "curand", "cusolver", "cusparse", "nccl", "nvrtc"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
     for sub in ("cub", "cutensor", "thrust", "common", "jitify"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import time
 import warnings
@@ -23,6 +24,7 @@ from cupool.pool_server.devices.base import (
     memory_order,
 )
 from cupool.pool_server.devices.mock import adapters, attributes, calls, elementwise
+from cupool.pool_server.devices.mock.kernels.state import Kernels, open_kernels
 from cupool.pool_server.devices.mock.memory import ROUND_BYTES, Block, MemoryPool
 from cupool.pool_server.devices.mock.options import MockOptions
 from cupool.pool_server.devices.mock.streams import RaceSchedule
@@ -37,9 +39,10 @@ adapters.load()
 class _Holder(weakref.ref[NpArray]):
     """Notices the end of an array that owns device memory."""
 
-    __slots__ = ("block", "key")
+    __slots__ = ("block", "key", "span")
     block: Block | None
     key: int
+    span: tuple[int, int] | None  # first byte and end, once a kernel has run
 
 
 class MockDevice(Device):
@@ -81,12 +84,14 @@ class MockDevice(Device):
         # Owners of device memory by id; an entry goes when the array does, so also when the last
         # view of a freed array goes.
         self._owners: dict[int, _Holder] = {}
+        self._kernels: Kernels | None = None  # made when the session first sends a kernel
 
     # Memory
 
     def _own(self, array: NpArray, block: Block | None) -> NpArray:
         holder = _Holder(array, self._gone)
         holder.block = block
+        holder.span = None
         holder.key = id(array)
         self._owners[holder.key] = holder
         return array
@@ -187,6 +192,8 @@ class MockDevice(Device):
         found = self._functions.get(operation.name)
         if found is None:
             found = self._functions[operation.name] = calls.resolve(operation)
+        if operation.kind in ("kernel", "query"):
+            return self._call_kernels(found, args, kwargs, outs)
         # As on a GPU, memory for the results is taken before anything is computed.
         blocks = [self.pool.allocate(out.size_bytes) if out is not None else None for out in outs]
         try:
@@ -197,6 +204,44 @@ class MockDevice(Device):
             for block in blocks:
                 self.pool.release(block)
         return [self._adopt(result) for result in results]
+
+    def _call_kernels(
+        self,
+        found: calls.Adapter,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        outs: Sequence[Layout | None],
+    ) -> list[Any]:
+        """Run a row of the user kernels: they allocate their arrays by this device."""
+        if self._kernels is None:
+            self._kernels = open_kernels(self, self._engine)
+        if found.wants_outs:
+            made: list[Any] = found.function(self._kernels, *args, outs=outs, **kwargs)
+            return made
+        result = found.function(self._kernels, *args, **kwargs)
+        return [] if result is None else [result]
+
+    def _engine(self) -> Any:
+        # By name: it needs packages that a mock without kernels does without.
+        ptx: Any = importlib.import_module("cupool.pool_server.devices.ptx.engine")
+        return ptx.Engine(lambda: ptx.AllocationTable(self._spans()), ptx.EngineOptions.cached())
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Return the memory of this session, first bytes and ends: what a kernel may touch."""
+        spans = []
+        for holder in list(self._owners.values()):
+            span = holder.span
+            if span is None:
+                array = holder()
+                if array is None:
+                    continue
+                address = array.__array_interface__["data"][0]
+                span = holder.span = (address, address + array.nbytes)
+            spans.append(span)
+        return spans
+
+    def take_printed(self) -> str:
+        return "" if self._kernels is None else self._kernels.take_printed()
 
     def direct(self, operation: Operation) -> Direct | None:
         if operation.kind != "ufunc" or self.options.has_faults:
@@ -288,6 +333,8 @@ class MockDevice(Device):
 
     def close(self) -> None:
         self._owners.clear()
+        if self._kernels is not None:
+            self._kernels.close()
 
     # Slowness and faults
 

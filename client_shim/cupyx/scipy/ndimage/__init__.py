@@ -15,8 +15,6 @@ from cupool.client_shim.cupyx.scipy.ndimage._filters import (
     gaussian_filter1d,
     gaussian_gradient_magnitude,
     gaussian_laplace,
-    generic_filter,
-    generic_filter1d,
     generic_gradient_magnitude,
     generic_laplace,
     laplace,
@@ -25,6 +23,7 @@ from cupool.client_shim.cupyx.scipy.ndimage._filters import (
     uniform_filter,
     uniform_filter1d,
 )
+from cupool.client_shim.cupyx.scipy.ndimage._filters_generic import generic_filter, generic_filter1d
 from cupool.client_shim.cupyx.scipy.ndimage._fourier import (
     fourier_ellipsoid,
     fourier_gaussian,

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy._creation.basic import zeros_like
 from cupool.client_shim.cupyx.scipy._declared import Spec, declared, send
@@ -22,8 +21,6 @@ __all__ = [
     "gaussian_filter1d",
     "gaussian_gradient_magnitude",
     "gaussian_laplace",
-    "generic_filter",
-    "generic_filter1d",
     "generic_gradient_magnitude",
     "generic_laplace",
     "laplace",
@@ -373,33 +370,3 @@ def generic_gradient_magnitude(
         cupy.multiply(part, part, part)
         result += part
     return cupy.sqrt(result, result, casting="unsafe")  # type: ignore[no-any-return]
-
-
-def generic_filter(
-    input: Any,
-    function: Any,
-    size: Any = None,
-    footprint: Any = None,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-    *,
-    axes: Any = None,
-) -> ndarray:
-    """Not supported: a user's kernel as the filter."""
-    _unsupported.refuse("cupyx.scipy.ndimage.generic_filter")
-
-
-def generic_filter1d(
-    input: Any,
-    function: Any,
-    filter_size: int,
-    axis: int = -1,
-    output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
-) -> ndarray:
-    """Not supported: a user's kernel as the filter."""
-    _unsupported.refuse("cupyx.scipy.ndimage.generic_filter1d")

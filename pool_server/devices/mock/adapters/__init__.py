@@ -12,6 +12,7 @@ _CHAPTERS = (
     "fft",
     "indexing",
     "interpolate",
+    "kernels",
     "linalg",
     "logic",
     "manipulation",

@@ -1,0 +1,280 @@
+"""User kernels on the CUDA device: CuPy's own classes, made of what the session sent."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cupool.errors import ProtocolViolation
+from cupool.pool_server.devices.base import Device, Layout
+from cupool.pool_server.devices.errors import CompileException, CUDADriverError
+from cupool.pool_server.devices.kernel_sources import check_names, check_options, check_source
+from cupool.proto.kernels import ATTRIBUTES, MAX_ARGUMENTS, SETTABLE_ATTRIBUTES, checked_text
+
+_MAX_LOG_CHARS = 64 << 10
+
+
+class _Function:
+    """A kernel of a module; each has attributes of its own."""
+
+    def __init__(self, kernel: Any, cooperative: bool) -> None:
+        self.kernel = kernel
+        self.cooperative = cooperative
+
+
+class CudaKernels:
+    """The rows of user kernels.
+
+    Args:
+        device: where outputs are allocated.
+        cupy: the module to use.
+    """
+
+    def __init__(self, device: Device, cupy: Any) -> None:
+        self._device = device
+        self._cupy = cupy
+        self._rows: dict[str, Callable[..., Any]] = {
+            "RawModule": self._module,
+            "RawModule.load": self._load,
+            "RawModule.get_function": self._function,
+            "RawModule.global_array": self._global_array,
+            "RawModule.describe": self._describe,
+            "RawModule.global_size": self._global_size,
+            "RawKernel": self._launch,
+            "RawKernel.set": self._set,
+            "RawKernel.attributes": self._attributes,
+            "ElementwiseKernel": self._elementwise,
+            "ElementwiseKernel.call": self._call_elementwise,
+            "ElementwiseKernel.codes": self._codes,
+            "ReductionKernel": self._reduction,
+            "ReductionKernel.call": self._call_reduction,
+            "ReductionKernel.codes": self._codes,
+        }
+
+    def run(
+        self,
+        name: str,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+        outs: Sequence[Layout | None],
+    ) -> list[Any]:
+        """Do one row; return its new arrays or objects, or the answer of a query."""
+        try:
+            if name.endswith(".call"):
+                made: list[Any] = self._rows[name](*args, outs=outs)
+                return made
+            result = self._rows[name](*args, **kwargs)
+        except self._cupy.cuda.compiler.CompileException as exc:
+            raise CompileException(exc.get_message()[:_MAX_LOG_CHARS]) from None
+        return [] if result is None else [result]
+
+    # Modules
+
+    def _module(
+        self,
+        source: Any,
+        options: Any = (),
+        names: Any = (),
+        backend: Any = "nvrtc",
+        translate_cucomplex: Any = False,
+        cooperative: Any = False,
+    ) -> Any:
+        # NVRTC whatever the backend: a server need not have nvcc.
+        return self._cupy.RawModule(
+            code=check_source(source),
+            options=check_options(options),
+            translate_cucomplex=bool(translate_cucomplex),
+            enable_cooperative_groups=bool(cooperative),
+            name_expressions=check_names(names) or None,
+        )
+
+    def _load(self, code: Any) -> Any:
+        if not isinstance(code, self._cupy.ndarray) or code.dtype != np.uint8 or code.ndim != 1:
+            raise ProtocolViolation("a module is an array of bytes")
+        # CuPy takes a path; the name is the server's own.
+        number, path = tempfile.mkstemp(prefix="cupool-module-")
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(code.get().tobytes())
+            module = self._cupy.RawModule(path=path)
+            module.compile()
+            return module
+        finally:
+            os.unlink(path)
+
+    def _function(self, module: Any, name: Any) -> _Function:
+        module = self._checked(module, "RawModule")
+        kernel = module.get_function(checked_text(name, "a kernel's name"))
+        return _Function(kernel, bool(module.enable_cooperative_groups))
+
+    def _describe(self, module: Any) -> dict[str, Any]:
+        module = self._checked(module, "RawModule")
+        module.compile()
+        return {"names": dict(module.module.mapping or {}), "log": ""}
+
+    def _global_size(self, module: Any, name: Any) -> int:
+        return self._global(module, name)[1]
+
+    def _global_array(self, module: Any, name: Any) -> Any:
+        address, size_bytes = self._global(module, name)
+        memory = self._cupy.cuda.UnownedMemory(address, size_bytes, module)
+        pointer = self._cupy.cuda.MemoryPointer(memory, 0)
+        return self._cupy.ndarray((size_bytes,), np.uint8, memptr=pointer)
+
+    def _global(self, module: Any, name: Any) -> tuple[int, int]:
+        """Return address and size of a variable; CuPy knows no size, so the driver is asked."""
+        module = self._checked(module, "RawModule")
+        address, size = ctypes.c_uint64(), ctypes.c_size_t()
+        status = ctypes.CDLL("libcuda.so.1").cuModuleGetGlobal_v2(
+            ctypes.byref(address),
+            ctypes.byref(size),
+            ctypes.c_void_p(module.module.ptr),
+            checked_text(name, "a variable's name").encode(),
+        )
+        if status:
+            raise CUDADriverError(status)
+        return address.value, size.value
+
+    # Functions
+
+    def _attributes(self, function: Any) -> dict[str, int]:
+        known = _function_of(function).kernel.attributes
+        return {name: int(known.get(name, -1)) for name in ATTRIBUTES}
+
+    def _set(self, function: Any, name: Any, value: Any) -> None:
+        if name not in SETTABLE_ATTRIBUTES or type(value) is not int:
+            raise CUDADriverError(1)
+        setattr(_function_of(function).kernel, name, value)
+
+    def _launch(
+        self,
+        function: Any,
+        grid: Any,
+        block: Any,
+        arguments: Any,
+        shared_bytes: Any,
+        cooperative: Any,
+    ) -> None:
+        if not isinstance(arguments, list) or len(arguments) > MAX_ARGUMENTS:
+            raise ProtocolViolation(f"not a list of arguments: {arguments!r:.80}")
+        values = tuple([self._argument(value) for value in arguments])
+        _function_of(function).kernel(
+            _extent(grid), _extent(block), values, shared_mem=int(shared_bytes)
+        )
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            owner, offset_bytes = value
+            if not isinstance(owner, self._cupy.ndarray) or type(offset_bytes) is not int:
+                raise ProtocolViolation("a pointer is an array and an offset in bytes")
+            return owner.data + offset_bytes
+        if isinstance(value, np.void):
+            return np.frombuffer(value.tobytes(), f"V{value.nbytes}")
+        return value
+
+    # Elementwise and reduction kernels
+
+    def _elementwise(
+        self, in_params: Any, out_params: Any, operation: Any, name: Any, **options: Any
+    ) -> Any:
+        return self._cupy.ElementwiseKernel(
+            checked_text(in_params, "a parameter list"),
+            checked_text(out_params, "a parameter list"),
+            check_source(operation),
+            name,
+            no_return=True,
+            **_checked_options(
+                options, "preamble", "loop_prep", "after_loop", "options", "reduce_dims"
+            ),
+        )
+
+    def _call_elementwise(
+        self, kernel: Any, arguments: Any, size: Any, block_size: Any, outs: Any
+    ) -> list[Any]:
+        kernel = self._checked(kernel, "ElementwiseKernel")
+        values, made = self._values(kernel, arguments, outs)
+        pairs = zip(kernel.params, values, strict=False)
+        plain = any(isinstance(v, self._cupy.ndarray) and not p.raw for p, v in pairs)
+        # Outputs are given, so they say the size unless all are raw.
+        sized = {} if plain or size is None else {"size": int(size)}
+        kernel(*values, block_size=int(block_size), **sized)
+        return made
+
+    def _reduction(
+        self,
+        in_params: Any,
+        out_params: Any,
+        map_expr: Any,
+        reduce_expr: Any,
+        post_map_expr: Any,
+        identity: Any,
+        name: Any,
+        **options: Any,
+    ) -> Any:
+        expressions = map(check_source, (map_expr, reduce_expr, post_map_expr, identity))
+        return self._cupy.ReductionKernel(
+            checked_text(in_params, "a parameter list"),
+            checked_text(out_params, "a parameter list"),
+            *expressions,
+            name,
+            **_checked_options(options, "reduce_type", "preamble", "options", "reduce_dims"),
+        )
+
+    def _call_reduction(
+        self, kernel: Any, arguments: Any, axes: Any, keepdims: Any, outs: Any
+    ) -> list[Any]:
+        kernel = self._checked(kernel, "ReductionKernel")
+        values, made = self._values(kernel, arguments, outs)
+        kernel(*values, axis=axes, keepdims=bool(keepdims))
+        return made
+
+    def _codes(self, kernel: Any) -> list[list[Any]]:
+        rows = []
+        for dtypes, code in list(kernel.cached_codes.items())[:64]:
+            rows.append([[np.dtype(d).str for d in dtypes], code])
+        return rows
+
+    def _values(self, kernel: Any, arguments: Any, outs: Any) -> tuple[list[Any], list[Any]]:
+        if not isinstance(arguments, list) or len(arguments) + len(outs) != kernel.nargs:
+            raise ProtocolViolation(f"{kernel.nargs} arguments are needed, not {arguments!r:.80}")
+        if any(out is None for out in outs):
+            raise ProtocolViolation("the layout of a kernel's output must be promised")
+        made = [self._device.empty(out) for out in outs]
+        return [*arguments, *made], made
+
+    def _checked(self, value: Any, name: str) -> Any:
+        if not isinstance(value, getattr(self._cupy, name)):
+            raise ProtocolViolation(f"a {name} is needed, not {value!r:.40}")
+        return value
+
+
+def _function_of(value: Any) -> _Function:
+    if not isinstance(value, _Function):
+        raise ProtocolViolation(f"a function is needed, not {value!r:.40}")
+    return value
+
+
+def _checked_options(options: Mapping[str, Any], *known: str) -> dict[str, Any]:
+    checked: dict[str, Any] = {}
+    for name, value in options.items():
+        if name not in known:
+            raise ProtocolViolation(f"unknown option {name!r:.40} of a kernel")
+        if name == "options":
+            value = check_options(value)
+        elif name == "reduce_dims":
+            value = bool(value)
+        elif value is not None:
+            value = check_source(value)
+        checked[name] = value
+    return checked
+
+
+def _extent(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, tuple) or len(value) != 3 or any(type(n) is not int for n in value):
+        raise ProtocolViolation(f"not blocks or threads: {value!r:.80}")
+    return value

@@ -1,0 +1,98 @@
+"""What a session may have compiled: sources and options that cannot name the server's files.
+
+A compiler error quotes what it has read, so an `#include` of any path would read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from cupool.proto.kernels import MAX_SOURCE_CHARS, checked_text
+
+MAX_OPTIONS = 256
+MAX_OPTION_CHARS = 4096
+MAX_NAMES = 1024
+
+_DIRECTIVE = re.compile(r"(?:#|%:|\?\?=)\s*(?:include(?:_next)?|import|embed)\b([^\n]*)")
+_HAS = re.compile(r"__has_(?:include(?:_next)?|embed)\s*\(([^\n)]*)")
+_HEADER = re.compile(r'\s*(?:<([\w+./-]+)>|"([\w+./-]+)")')
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_SWITCHES = (
+    "use_fast_math device-debug generate-line-info lineinfo restrict default-device"
+    " device-as-default-execution-space extra-device-vectorization builtin-move-forward"
+    " builtin-initializer-list disable-warnings display-error-number no-display-error-number"
+    " dlink-time-opt extensible-whole-program relocatable-device-code device-c dc rdc ewp dlto"
+    " err-no G w dopt ftz prec-sqrt prec-div fmad maxrregcount optimization-info Xptxas"
+    " ptxas-options modify-stack-limit diag-error diag-suppress diag-warn split-compile minimal"
+    " brief-diagnostics time O0 O1 O2 O3"
+).split()
+_ALLOWED = re.compile(
+    rf"""
+    (?:-D|--define-macro=?)\s*\w+(?:\(.*\))?(?:=.*)?
+    | (?:-U|--undefine-macro=?)\s*\w+
+    | --?std=c\+\+\d\d
+    | --?(?:{"|".join(_SWITCHES)})(?:[= ][\w.,:+-]+)?
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def check_source(source: Any) -> str:
+    """Return a source that may be compiled.
+
+    Raises:
+        TypeError, ValueError: no text, too long, or it includes what is not the compiler's own.
+    """
+    text = checked_text(source, "the source of a kernel")
+    joined = text.replace("\r\n", "\n").replace("\\\n", "").replace("??/\n", "")
+    for form in (joined, _COMMENT.sub(" ", joined)):
+        for directive in (*_DIRECTIVE.finditer(form), *_HAS.finditer(form)):
+            header = _HEADER.match(directive[1])
+            name = header[1] or header[2] if header is not None else ""
+            if not name or name.startswith("/") or ".." in name.split("/"):
+                raise ValueError(
+                    f"a kernel may include the compiler's own headers only, not"
+                    f" {directive[1].strip()[:80]!r}: put others into its source, or name their"
+                    " folder with the option -I"
+                )
+    return text
+
+
+def check_options(options: Any) -> tuple[str, ...]:
+    """Return compiler options, all of which are known and name no file.
+
+    Raises:
+        TypeError, ValueError
+    """
+    texts = _texts(options, MAX_OPTIONS, MAX_OPTION_CHARS, "compiler option")
+    for option in texts:
+        if not _ALLOWED.fullmatch(option):
+            raise ValueError(f"the compiler option {option[:80]!r} is not allowed on a pool server")
+    return texts
+
+
+def check_names(names: Any) -> tuple[str, ...]:
+    """Return C++ name expressions.
+
+    Raises:
+        TypeError, ValueError
+    """
+    return _texts(names, MAX_NAMES, MAX_OPTION_CHARS, "name expression")
+
+
+def _texts(values: Any, count: int, length: int, what: str) -> tuple[str, ...]:
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        raise TypeError(f"not a list of {what}s: {values!r:.80}")
+    if len(values) > count:
+        raise ValueError(f"{len(values)} {what}s, the limit is {count}")
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"a {what} must be a str, not {type(value).__name__}")
+        if len(value) > length:
+            raise ValueError(f"a {what} has {len(value)} characters, the limit is {length}")
+    return tuple(values)
+
+
+__all__ = ["MAX_SOURCE_CHARS", "check_names", "check_options", "check_source"]
