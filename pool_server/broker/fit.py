@@ -15,6 +15,7 @@ from cupool.pool_server.broker.placement import (
     Demand,
     DeviceRoom,
     Fleet,
+    History,
     Missing,
     Near,
     ServerRoom,
@@ -39,6 +40,7 @@ class Fit:
         self._ledger = ledger
         self._tenants = tenants
         self._policy = default_policy
+        self._history = History()
         self._known: dict[str, Server] = {}
 
     # ------------------------------------------------------------ keeping up
@@ -148,8 +150,11 @@ class Fit:
 
     def place(self, wish: Wish, demand: Demand) -> list[Placement] | None:
         """Find devices for a request now, all or none."""
-        slots = place(wish.policy or self._policy, demand, self.fleet)
-        return None if slots is None else [_placement(slot) for slot in slots]
+        slots = place(wish.policy or self._policy, demand, self.fleet, self._history.usual)
+        if slots is None:
+            return None
+        self._history.record(demand)
+        return [_placement(slot) for slot in slots]
 
     def never(self, wish: Wish) -> Missing | None:
         """Say why the pool, if it were empty, could not serve the request; None if it could."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cupool.cli import main
 from cupool.pool_server.broker.placement import Demand, Near, Usual, policy
 from cupool.pool_server.broker.simulator import partitions
+from cupool.pool_server.broker.simulator.brokered import BrokerRun
 from cupool.pool_server.broker.simulator.filling import fill, usual_of
 from cupool.pool_server.broker.simulator.running import Rules, Run
 from cupool.pool_server.broker.simulator.workload import (
@@ -117,6 +118,51 @@ def test_every_job_runs_or_is_refused_and_the_pool_is_empty_again(
     assert all(wait >= 0 for wait in outcome.waits_s)
     assert not run.waiting and not run.held
     assert outcome.most_moves_at_once <= most_moves
+
+
+# ---------------------------------------------------------------- the broker itself
+
+
+def test_the_broker_serves_a_line_as_the_plain_rules_do() -> None:
+    jobs = [job("a", 0, 10), job("b", 4, 10)]
+    outcome = BrokerRun(uniform(1, 1), until_s=20).run(jobs)
+    assert outcome.waits_s == [0, 6]
+    assert outcome.allocated == pytest.approx(100)
+
+
+def test_the_broker_takes_devices_away_for_urgent_jobs() -> None:
+    low = Job("low", Demand(), 0, 100, priority=0)
+    urgent = Job("urgent", Demand(), 10, 20, priority=3)
+    run = BrokerRun(uniform(1, 1))
+    outcome = run.run([low, urgent])
+    grace_s = run.state.limits.grace_s
+    assert outcome.preempted == 1
+    assert outcome.waits_of[3] == [pytest.approx(grace_s)]
+    assert outcome.lost_milli_s == pytest.approx(1000 * (10 + grace_s))
+    assert outcome.waits_of[0] == [0, pytest.approx(20)], "it came back and began anew"
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 50),
+            st.integers(1, 30),
+            st.sampled_from((0, 300)),
+            st.sampled_from((0, 1, 3)),
+        ),
+        max_size=15,
+    )
+)
+def test_the_broker_serves_everybody_in_the_end(drawn: list[tuple[int, int, int, int]]) -> None:
+    jobs = [
+        Job(f"j{n}", Demand(gpus=1, share_milli=share), float(at), float(long), priority=urgency)
+        for n, (at, long, share, urgency) in enumerate(sorted(drawn))
+    ]
+    run = BrokerRun(uniform(2, 1))
+    outcome = run.run(jobs)
+    assert len(outcome.waits_s) == len(jobs) + outcome.preempted
+    assert not outcome.refused and not run.state.ledger.leases
 
 
 # ---------------------------------------------------------------- filling

@@ -57,6 +57,8 @@ def decide(
     rule: Policy, demand: Demand, fleet: Fleet, usual: Usual = _NOTHING_USUAL
 ) -> Choice | None:
     """Choose rows and columns; like `place`, and also for demands without devices."""
+    if not rule.historic:
+        usual = _NOTHING_USUAL
     if demand.spread and demand.gpus > 1:
         return _apart(rule, demand, fleet, usual)
     ranking = _ranking(rule, demand, fleet, usual)

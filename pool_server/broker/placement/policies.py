@@ -8,7 +8,7 @@ A policy ranks servers (lowest first, then by tie, then by name) and the devices
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -72,12 +72,14 @@ class Policy:
     Attributes:
         rank: for each row two numbers, the lower the better; the second breaks ties.
         prefer: [rows, columns], the lower the better; ties by ordinal.
+        historic: what requests usually ask for matters.
         shuffle: ties are broken by a number that `seed` and the fleet's history determine.
     """
 
     name: str
     rank: Rank
     prefer: Prefer
+    historic: bool = False
     shuffle: bool = False
     seed: int = 0
 
@@ -212,7 +214,7 @@ _POLICIES = {
     policy.name: policy
     for policy in (
         Policy("bestfit", _best_fit, _left),
-        Policy("fgd", _fgd, _fgd_prefer),
+        Policy("fgd", _fgd, _fgd_prefer, historic=True),
         Policy("spread", _spread, _spread_prefer),
         Policy("random", _random, _random_prefer, shuffle=True),
         Policy("dotproduct", _dot_product, _left),
@@ -233,4 +235,4 @@ def policy(name: str, seed: int = 0) -> Policy:
     found = _POLICIES.get(name)
     if found is None:
         raise ValueError(f"no placement policy is named {name!r}; there are {', '.join(POLICIES)}")
-    return Policy(found.name, found.rank, found.prefer, found.shuffle, seed) if seed else found
+    return replace(found, seed=seed) if seed else found

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from cupool.pool_server.broker.placement import Usual, policy
+from cupool.pool_server.broker.simulator.brokered import BrokerRun
 from cupool.pool_server.broker.simulator.filling import fill, usual_of
-from cupool.pool_server.broker.simulator.running import Rules, Run
+from cupool.pool_server.broker.simulator.running import Outcome, Rules, Run
 from cupool.pool_server.broker.simulator.workload import (
     Job,
     Machine,
@@ -31,6 +32,7 @@ class Row:
         utilised: compute in use, mean over time (filling: when the demand is 100 % of the pool).
         allocated: compute in use at most (filling: at the end).
         fragmented: part of the idle compute that the usual jobs could not use.
+        preempted: leases that the broker took away; their jobs began anew.
         curve: filling only, per cent arrived -> per cent allocated.
     """
 
@@ -44,6 +46,7 @@ class Row:
     mean_wait_s: float = 0.0
     p95_wait_s: float = 0.0
     moves: int = 0
+    preempted: int = 0
     curve: dict[int, float] = field(default_factory=dict)
 
 
@@ -54,6 +57,7 @@ class Setup:
     Attributes:
         filling: jobs stay for ever.
         host: they run on the GPU servers and need their processors and memory.
+        broker: the broker's own state machine runs the pool, fair shares and all.
         waiting, backfill, most_moves: see `running.Rules`.
     """
 
@@ -61,6 +65,7 @@ class Setup:
     jobs: Sequence[Job]
     filling: bool = False
     host: bool = False
+    broker: bool = False
     waiting: bool = True
     backfill: int = 64
     most_moves: int = 0
@@ -72,7 +77,7 @@ def compare(setup: Setup, policies: Sequence[str]) -> list[Row]:
     jobs = setup.jobs
     if not setup.host:
         jobs = [without_host(job) for job in jobs if job.demand.gpus]
-    one = _filled if setup.filling else _ran
+    one = _filled if setup.filling else _brokered if setup.broker else _ran
     return [one(setup, jobs, name, usual_of(jobs)) for name in policies]
 
 
@@ -86,7 +91,19 @@ def _ran(setup: Setup, jobs: Sequence[Job], name: str, usual: Usual) -> Row:
         from_s=jobs[0].arrive_s,
         until_s=max(job.arrive_s for job in jobs),
     )
-    outcome = Run(fleet_of(setup.machines, host=setup.host), rules).run(jobs)
+    return _row(name, Run(fleet_of(setup.machines), rules).run(jobs))
+
+
+def _brokered(setup: Setup, jobs: Sequence[Job], name: str, usual: Usual) -> Row:
+    first, last = jobs[0].arrive_s, max(job.arrive_s for job in jobs)
+    run = BrokerRun(
+        setup.machines, name, usual, backfill=setup.backfill, from_s=first, until_s=last
+    )
+    outcome = run.run(jobs)
+    return replace(_row(name, outcome), preempted=outcome.preempted)
+
+
+def _row(name: str, outcome: Outcome) -> Row:
     return Row(
         name,
         outcome.allocated,
@@ -127,24 +144,24 @@ def show(rows: Sequence[Row], *, filling: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    columns = {
+        "At 100 %" if filling else "Utilised": [f"{row.utilised:.1f} %" for row in rows],
+        "Full" if filling else "Peak": [f"{row.allocated:.1f} %" for row in rows],
+        "Fragmented": [f"{row.fragmented:.0f} %" for row in rows],
+        "Refused": [f"{row.refused_compute:.1f} %" for row in rows],
+    }
+    if not filling:
+        columns["Wait mean"] = [f"{row.mean_wait_s:,.0f} s" for row in rows]
+        columns["p95"] = [f"{row.p95_wait_s:,.0f} s" for row in rows]
+    for name, counts in (("Moves", "moves"), ("Preempted", "preempted")):
+        if any(getattr(row, counts) for row in rows):
+            columns[name] = [str(getattr(row, counts)) for row in rows]
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("Policy", no_wrap=True)
-    first = "Allocated at 100 %" if filling else "Utilised"
-    columns = [first, "Full" if filling else "Peak", "Fragmented", "Refused"]
-    if not filling:
-        columns += ["Wait mean", "Wait p95", "Moves"]
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
-    for row in rows:
-        cells = [
-            f"{row.utilised:.1f} %",
-            f"{row.allocated:.1f} %",
-            f"{row.fragmented:.0f} %",
-            f"{row.refused_compute:.1f} %",
-        ]
-        if not filling:
-            cells += [f"{row.mean_wait_s:,.0f} s", f"{row.p95_wait_s:,.0f} s", str(row.moves)]
-        table.add_row(row.policy, *cells)
+    for number, row in enumerate(rows):
+        table.add_row(row.policy, *(cells[number] for cells in columns.values()))
     Console().print(table)
 
 

@@ -52,7 +52,8 @@ class Job:
     arrive_s: float = 0.0
     duration_s: float = float("inf")
     tenant: str = ""
-    priority: int = 0
+    priority: int = 1
+    """0 (low) to 3 (urgent)."""
 
     @property
     def milli(self) -> int:
@@ -155,7 +156,10 @@ def _own_job(line: int, row: Mapping[str, str]) -> Job:
     if not (math.isfinite(arrive_s) and duration_s >= 0):
         raise ValueError("arrive_s must be a time, duration_s 0 or more")
     name, tenant = row.get("name") or f"job-{line}", row.get("tenant") or ""
-    return Job(name, demand, arrive_s, duration_s, tenant, int(row.get("priority") or 0))
+    priority = int(row.get("priority") or 1)
+    if not 0 <= priority <= 3:
+        raise ValueError("priority must be 0 (low) to 3 (urgent)")
+    return Job(name, demand, arrive_s, duration_s, tenant, priority)
 
 
 def read_pool(path: Path) -> list[Machine]:

@@ -26,6 +26,9 @@ def simulate(
     fill: Annotated[
         bool, typer.Option("--fill", help="Jobs stay for ever: how full can the pool become?")
     ] = False,
+    broker: Annotated[
+        bool, typer.Option("--broker", help="The whole broker: fair shares, preemption and all.")
+    ] = False,
     refuse: Annotated[
         bool, typer.Option("--refuse", help="Jobs that do not fit are refused; they do not wait.")
     ] = False,
@@ -46,23 +49,19 @@ def simulate(
 ) -> None:
     """Simulate a pool on a trace: allocation, fragmentation, waits and moves, for each policy.
 
-    The columns of a trace are described in docs/simulator.md. Times jump: a month of thousands
-    of GPUs takes seconds to minutes.
+    docs/simulator.md says what a trace looks like.
     """
     from cupool.pool_server.broker.placement import POLICIES
     from cupool.pool_server.broker.simulator import report, workload
 
     policies = policy or list(POLICIES)
-    for name in policies:
-        if name not in POLICIES:
-            raise typer.BadParameter(f"{name!r} is none of {', '.join(POLICIES)}")
-    if host and not fill:
-        raise typer.BadParameter("--host goes with --fill")
+    if not set(policies) <= set(POLICIES):
+        raise typer.BadParameter(f"the policies are {', '.join(POLICIES)}")
+    if host > fill or (broker and (fill or refuse or moves)):
+        raise typer.BadParameter("--host goes with --fill; --broker without --fill and others")
     try:
         machines, trace = _read(workload, jobs, pool, format_)
-        setup = report.Setup(
-            machines, trace, fill, host, not refuse, backfill, most_moves=moves, seed=seed
-        )
+        setup = report.Setup(machines, trace, fill, host, broker, not refuse, backfill, moves, seed)
         rows = report.compare(setup, policies)
         print(report.as_json(rows)) if as_json else report.show(rows, filling=fill)
         if plot is not None:
