@@ -64,8 +64,6 @@ class Unknown(TypeBase):
 
     label: str
 
-    __str__ = TypeBase.__str__
-
 
 @dataclass(frozen=True)
 class Scalar(TypeBase):

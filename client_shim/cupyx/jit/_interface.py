@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from cupool.client_shim import session as _session
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy._util import experimental
 from cupool.client_shim.cupyx.jit import _compile
@@ -30,7 +29,7 @@ class _JitRawKernel:
         self._mode = mode
         self._device = device
         self._codes: dict[tuple[types.TypeBase, ...], _compile.Result] = {}
-        self._kernels: dict[Any, Any] = {}
+        self._kernels: dict[tuple[types.TypeBase, ...], Any] = {}
 
     def __call__(
         self, grid: Any, block: Any, args: Any, shared_mem: int = 0, stream: Any = None
@@ -69,17 +68,16 @@ class _JitRawKernel:
     def _kernel(self, in_types: tuple[types.TypeBase, ...]) -> Any:
         from cupool.client_shim import cupy
 
-        key = (in_types, _session.current.device)
-        found = self._kernels.get(key)
+        found = self._kernels.get(in_types)
         if found is None:
-            result = self._codes.get(in_types)
-            if result is None:
-                result = _compile.transpile(self._func, self._mode, in_types, kernel=True)
-                self._codes[in_types] = result
-            module = cupy.RawModule(
-                code=result.code, options=OPTIONS, enable_cooperative_groups=result.cooperative
+            result = _compile.transpile(self._func, self._mode, in_types, kernel=True)
+            self._codes[in_types] = result
+            found = self._kernels[in_types] = cupy.RawKernel(
+                result.code,
+                result.func_name,
+                OPTIONS,
+                enable_cooperative_groups=result.cooperative,
             )
-            found = self._kernels[key] = module.get_function(result.func_name)
         return found
 
     @property

@@ -57,6 +57,7 @@ def _parse_lambda(func: Callable[..., Any], filename: str | None) -> tuple[ast.F
             f"Multiple callables are found near the definition of {func}, and JIT could not"
             " identify the source code for it."
         )
+    ast.increment_lineno(found[0], 1 - start)  # as in the text that is shown
     body = ast.Return(found[0].body, lineno=found[0].lineno, end_lineno=found[0].end_lineno)
     definition = ast.FunctionDef(
         name="_lambda_kernel", args=found[0].args, body=[body], decorator_list=[]
