@@ -23,6 +23,16 @@ __all__ = [
 ]
 
 
+def _get_warpsize() -> int:
+    """Return the number of threads of a warp."""
+    return 32
+
+
+def _full_mask() -> int:
+    """Return the mask that names all threads of a warp."""
+    return 0xFFFFFFFF
+
+
 def __getattr__(name: str) -> Any:
     # After the package: these modules need the array class first.
     if name == "ndarray":

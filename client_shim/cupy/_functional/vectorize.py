@@ -78,7 +78,7 @@ def _compile(func: Callable[..., Any], chars: str) -> Any:
     Raises:
         TypeError: it returns something else than numbers.
     """
-    from cupool.client_shim import cupy
+    from cupool.client_shim.cupy._core._elementwise_kernel import ElementwiseKernel
     from cupool.client_shim.cupyx.jit import _compile, _cuda_types, _interface
 
     types = tuple([_cuda_types.scalar(char) for char in chars])
@@ -97,7 +97,7 @@ def _compile(func: Callable[..., Any], chars: str) -> Any:
     if is_tuple:
         lines = [f"auto result = {call};"]
         lines += [f"out{i} = jit::get<{i}>(result);" for i in range(len(parts))]
-    return cupy.ElementwiseKernel(
+    return ElementwiseKernel(
         ", ".join(inputs),
         ", ".join(outputs),
         "\n".join(lines),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim.cupy._core import core
+from cupool.client_shim.cupy._core.raw import RawKernel
 from cupool.client_shim.cupy._util import experimental
 from cupool.client_shim.cupyx.jit import _compile
 from cupool.client_shim.cupyx.jit import _cuda_types as types
@@ -29,7 +30,7 @@ class _JitRawKernel:
         self._mode = mode
         self._device = device
         self._codes: dict[tuple[types.TypeBase, ...], _compile.Result] = {}
-        self._kernels: dict[tuple[types.TypeBase, ...], Any] = {}
+        self._kernels: dict[tuple[types.TypeBase, ...], RawKernel] = {}
 
     def __call__(
         self, grid: Any, block: Any, args: Any, shared_mem: int = 0, stream: Any = None
@@ -65,14 +66,12 @@ class _JitRawKernel:
             return types.scalar_of(self._mode, value)
         raise TypeError(f"{type(value)} is not supported for RawKernel")
 
-    def _kernel(self, in_types: tuple[types.TypeBase, ...]) -> Any:
-        from cupool.client_shim import cupy
-
+    def _kernel(self, in_types: tuple[types.TypeBase, ...]) -> RawKernel:
         found = self._kernels.get(in_types)
         if found is None:
             result = _compile.transpile(self._func, self._mode, in_types, kernel=True)
             self._codes[in_types] = result
-            found = self._kernels[in_types] = cupy.RawKernel(
+            found = self._kernels[in_types] = RawKernel(
                 result.code,
                 result.func_name,
                 OPTIONS,
