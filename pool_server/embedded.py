@@ -58,17 +58,19 @@ def _serve() -> None:
         os.write(STATUS_FD, b"busy\n")
         return
     users = _users()
-    first = None
+    first = shares = None
     if not _real_gpu_possible():
+        from cupool.pool_server.session.share_table import ShareTable
         from cupool.pool_server.workers import Worker
 
-        first = Worker("mock")
+        shares = ShareTable()
+        first = Worker("mock", shares=shares)
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     import asyncio
 
     from cupool.pool_server import embedded_pool
 
-    asyncio.run(embedded_pool.run(address, token, users, first, _ready))
+    asyncio.run(embedded_pool.run(address, token, users, first, _ready, shares))
 
 
 def _users() -> list[int]:

@@ -14,6 +14,7 @@ from cupool.pool_server.broker.model import Limits
 from cupool.pool_server.broker.service import BrokerService
 from cupool.pool_server.offers import cuda_offers, mock_offers
 from cupool.pool_server.server import Daemon
+from cupool.pool_server.session.share_table import ShareTable
 from cupool.pool_server.workers import Worker, WorkerPool
 from cupool.proto.v1 import pool_pb2 as pb
 from cupool.proto.v1 import pool_pb2_grpc as rpc
@@ -25,7 +26,12 @@ _CONNECT_WITHIN_S = 5.0
 
 
 async def run(
-    address: str, token: str, users: list[int], first: Worker | None, ready: Callable[[], None]
+    address: str,
+    token: str,
+    users: list[int],
+    first: Worker | None,
+    ready: Callable[[], None],
+    shares: ShareTable | None = None,
 ) -> None:
     """Serve one job until it is over.
 
@@ -35,12 +41,13 @@ async def run(
         users: pidfds of the processes that the pool must outlive.
         first: a worker that is starting already; None if a real GPU may be there.
         ready: called once clients can connect.
+        shares: the table that `first` has inherited.
     """
     settings = load().settings
     offers = [] if first is not None else await cuda_offers()
     if not offers:
         offers = mock_offers(max(1, settings.mock), settings.mock_memory, model=settings.mock_model)
-    workers = WorkerPool([offer.device.kind for offer in offers], warm=0)
+    workers = WorkerPool([offer.device.kind for offer in offers], warm=0, shares=shares)
     if first is not None:
         workers.adopt(first)
     limits = Limits(connect_within_s=_CONNECT_WITHIN_S)

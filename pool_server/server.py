@@ -60,6 +60,7 @@ class _Running:
     ended: Ended | None = None
     closing: str = ""
     opened_at: float = 0.0
+    row: int = -1
 
     def session(self) -> pb.Session:
         order, report = self.order, self.report
@@ -267,7 +268,9 @@ class Daemon:
             worker = self.workers.take(offer.device.kind)
         except OSError as exc:
             return self._failed(order.session_id, f"no process can be started: {exc}")
-        running = _Running(order, offer.device.kind, worker, opened_at=time.monotonic())
+        share = 1000 if order.whole_device else order.terms.share_milli
+        row = self.workers.shares.open(order.device_ordinal, order.lease_id, share)
+        running = _Running(order, offer.device.kind, worker, opened_at=time.monotonic(), row=row)
         self._sessions[order.session_id] = running
         worker.on_message = lambda message: self._hear(running, message)
         worker.on_exit = lambda: self._exited(running)
@@ -283,6 +286,9 @@ class Daemon:
                 urls=[self._listen_url(carrier) for carrier in order.carriers],
                 connect_within_s=order.connect_within_s,
                 grace_s=self._grace_s,
+                row=row,
+                share_milli=share,
+                cap_milli=order.terms.cap_milli,
                 options=offer.options,
             )
         )
@@ -323,6 +329,7 @@ class Daemon:
         """A worker's process is gone: tell the broker why, in words for the session's owner."""
         session_id = running.order.session_id
         del self._sessions[session_id]
+        self.workers.shares.free(running.row)
         state, message = self._fate(running)
         extra = {"session": session_id, "state": state, "why": message}
         log.log(

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 
 from cupool.errors import ProtocolViolation
 from cupool.pool_server.session.control import Control, Framer, Ready, encode
+from cupool.pool_server.session.share_table import ShareTable
 
 log = logging.getLogger("cupool.server")
 
@@ -36,9 +37,15 @@ class Worker:
     Args:
         kind: of the device that it warms up for: "mock", "cuda" or "null".
         command: what to start; the control socket and device kind are appended.
+        shares: what sessions of a device know of each other; inherited.
     """
 
-    def __init__(self, kind: str, command: Sequence[str] = WORKER_COMMAND) -> None:
+    def __init__(
+        self,
+        kind: str,
+        command: Sequence[str] = WORKER_COMMAND,
+        shares: ShareTable | None = None,
+    ) -> None:
         self.kind = kind
         self.ready = False
         self.on_message: Callable[[Control], None] = lambda message: None
@@ -46,13 +53,17 @@ class Worker:
         ours, theirs = socket.socketpair()
         out, stderr = os.pipe()
         try:
-            number = str(theirs.fileno())
+            given = [theirs.fileno()]
+            arguments = ["--control-fd", str(given[0]), "--device-kind", kind]
+            if shares is not None:
+                given.append(shares.descriptor)
+                arguments += ["--shares-fd", str(shares.descriptor)]
             self._process = subprocess.Popen(
-                [*command, "--control-fd", number, "--device-kind", kind],
+                [*command, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=stderr,
                 stderr=stderr,
-                pass_fds=[theirs.fileno()],
+                pass_fds=given,
                 env=_ALLOCATOR | os.environ,
             )
         except BaseException:
@@ -217,11 +228,17 @@ class WorkerPool:
     Args:
         kinds: device kinds that the server has.
         warm: how many to keep ready of each.
+        shares: the table that the workers inherit; a new one by default.
     """
 
     def __init__(
-        self, kinds: Sequence[str], warm: int, command: Sequence[str] = WORKER_COMMAND
+        self,
+        kinds: Sequence[str],
+        warm: int,
+        command: Sequence[str] = WORKER_COMMAND,
+        shares: ShareTable | None = None,
     ) -> None:
+        self.shares = shares or ShareTable()
         self._kinds = tuple(dict.fromkeys(kinds))
         self._warm = warm
         self._command = command
@@ -264,7 +281,7 @@ class WorkerPool:
         if idle:
             worker = idle.pop(0)
         else:
-            worker = Worker(kind, self._command)
+            worker = Worker(kind, self._command, self.shares)
             worker.attach()
         self._refill_later(0.2)
         return worker
@@ -280,7 +297,7 @@ class WorkerPool:
         for kind in self._kinds:
             while len(self._idle[kind]) < self._warm and not self._closed:
                 try:
-                    worker = Worker(kind, self._command)
+                    worker = Worker(kind, self._command, self.shares)
                 except OSError as exc:
                     log.error("no worker can be started", extra={"why": str(exc)})
                     self._refill_later(5.0)

@@ -75,7 +75,16 @@ class BrokerState(Members, Administration):
             self.ledger.close_lease(lease)
         else:
             sessions = [session_id] if session_id in self.ledger.sessions else []
-        return [d for each in sessions for d in self.line.close(each, fate)]
+        decisions: list[Decision] = []
+        for number in sorted({self.ledger.sessions[each].request_id for each in sessions}):
+            request = self.line.opening.pop(number, None)
+            if request is not None:
+                text = f"the lease ended while its sessions were being opened: {fate.message}"
+                decisions.append(TellRefusal(number, "failed", text, "start the job anew"))
+                sessions += [each for each in request.sessions if each not in sessions]
+        for each in sessions:
+            decisions += self.line.close(each, fate)
+        return decisions
 
     def explain(self, session_id: str, now: float) -> Fate:
         """Say what became of a session, in words for its owner."""

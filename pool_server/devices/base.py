@@ -22,6 +22,7 @@ from cupool.proto.values import DType
 
 if TYPE_CHECKING:
     from cupool.pool_server.devices.mock.streams import RaceSchedule
+    from cupool.pool_server.session.turns import MemoryShare
 
 Array: TypeAlias = Any
 Order: TypeAlias = "str | tuple[int, ...]"
@@ -140,6 +141,10 @@ class Device(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+    def use_share(self, share: MemoryShare) -> None:
+        """Ask `share` before the session's memory grows, tell it when that shrinks."""
+        return None
 
     # What follows has defaults.
 

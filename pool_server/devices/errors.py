@@ -20,20 +20,23 @@ DEAD_CONTEXT = cuda_errors.STICKY
 
 
 class OutOfMemoryError(MemoryError):
-    """No room: `size` bytes asked for, `total` held, `limit` (0 = the device's own size)."""
+    """No room: `size` bytes asked for, `total` held, `limit` (0 = the device's own size).
+
+    `note` says more, e.g. that the session has a share of the device.
+    """
 
     wire_name: ClassVar[str] = "OutOfMemoryError"
 
-    def __init__(self, size: int, total: int, limit: int = 0) -> None:
-        super().__init__(size, total, limit)
-        self.size, self.total, self.limit = size, total, limit
+    def __init__(self, size: int, total: int, limit: int = 0, note: str = "") -> None:
+        super().__init__(size, total, limit, *([note] if note else []))
+        self.size, self.total, self.limit, self.note = size, total, limit, note
 
     def __str__(self) -> str:
         text = f"Out of memory allocating {self.size:,} bytes"
         text += f" (allocated so far: {self.total:,} bytes"
         if self.limit:
             text += f", limit set to: {self.limit:,} bytes"
-        return text + ")."
+        return text + ")." + (f" {self.note}" if self.note else "")
 
 
 class CUDARuntimeError(RuntimeError):

@@ -32,6 +32,9 @@ class Open(_Control, frozen=True, tag="open"):
     urls: list[str]  # listen here, e.g. "unix://", "zmq+tcp://127.0.0.1:0", "grpc://127.0.0.1:0"
     connect_within_s: float
     grace_s: float  # how long to wait for a client whose link broke
+    row: int = -1  # in the table of shares; -1 = none
+    share_milli: int = 1000  # of the device's compute that is promised, 0 = none
+    cap_milli: int = 0  # never compute more of the time than this; 0 = no cap
     options: dict[str, Any] = {}  # of the device, e.g. {"memory_bytes": ..., "compute": "9.0"}
 
 

@@ -20,10 +20,13 @@ import warnings
 from collections.abc import Sequence
 
 from cupool.errors import ConfigurationError, PoolError
+from cupool.pool_server.devices.base import Device
 from cupool.pool_server.devices.registry import KINDS, open_device, warm
 from cupool.pool_server.session.control import Close, Ended, Open, Opened, Ready
 from cupool.pool_server.session.link import ControlLink
 from cupool.pool_server.session.serving import Serving
+from cupool.pool_server.session.share_table import ShareTable
+from cupool.pool_server.session.turns import MemoryShare, Turns
 from cupool.pool_server.session.worker import SessionCore
 from cupool.transport.channel import Listener, listen
 
@@ -38,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--warm", "--device-kind", dest="warm", choices=KINDS, default="mock", help="what to import"
     )
+    parser.add_argument("--shares-fd", type=int, default=-1, help="the table of shares")
     options = parser.parse_args(argv)
     if not _die_with_parent():
         return 0
@@ -53,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     opening = _wait_for_open(control, later)
     if opening is None:
         return 0
-    ended = _session(opening, control)
+    table = ShareTable(options.shares_fd) if options.shares_fd >= 0 else None
+    ended = _session(opening, control, table)
     control.send(ended)
     control.close()
     return 1 if ended.state == "failed" else 0
@@ -94,9 +99,10 @@ def _wait_for_open(control: ControlLink, later: Sequence[str]) -> Open | None:
     return None
 
 
-def _session(opening: Open, control: ControlLink) -> Ended:
+def _session(opening: Open, control: ControlLink, table: ShareTable | None) -> Ended:
     listeners: list[Listener] = []
     try:
+        _limit_cuda(opening)
         device = open_device(
             opening.device,
             opening.server,
@@ -104,6 +110,7 @@ def _session(opening: Open, control: ControlLink) -> Ended:
             opening.memory_bytes,
             opening.options,
         )
+        turns = _turns(opening, table, device)
         if not opening.urls:
             raise ConfigurationError("a session needs an address to listen at")
         listeners += [listen(url) for url in opening.urls]
@@ -115,10 +122,28 @@ def _session(opening: Open, control: ControlLink) -> Ended:
         return Ended(opening.session, "failed", f"the device could not be opened: {text}")
     control.send(Opened(opening.session, [listener.url for listener in listeners]))
     try:
-        return Serving(opening, SessionCore(device), listeners, control).run()
+        return Serving(opening, SessionCore(device, turns=turns), listeners, control).run()
     except Exception as exc:  # a fault of ours; the daemon tells the client
         traceback.print_exc()
         return Ended(opening.session, "failed", f"{type(exc).__name__}: {exc}")
+
+
+def _turns(opening: Open, table: ShareTable | None, device: Device) -> Turns | None:
+    """Let the device's sessions share it: its memory, and its time."""
+    if table is None or opening.row < 0:
+        return None
+    label = f"GPU {opening.ordinal} of server {opening.server}"
+    device.use_share(MemoryShare(table, opening.row, device.info.memory_bytes, label))
+    settle = device.synchronize if opening.device in ("cuda", "rocm") else None
+    return Turns(table, opening.row, opening.ordinal, opening.cap_milli, settle)
+
+
+def _limit_cuda(opening: Open) -> None:
+    """Where CUDA's MPS runs, let it limit the session's share of the processors, too."""
+    pipe = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")
+    milli = opening.cap_milli or (opening.share_milli if opening.share_milli < 1000 else 0)
+    if opening.device == "cuda" and milli and os.path.exists(os.path.join(pipe, "control")):
+        os.environ["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = str(max(1, round(milli / 10)))
 
 
 if __name__ == "__main__":

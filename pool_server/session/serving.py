@@ -304,6 +304,7 @@ class Serving:
             self._active is not None,
             self._core.device.memory().used_bytes,
             self._core.operations,
+            round(self._core.device_time_s, 3),
         )
         if report != self._reported:
             self._reported = report

@@ -25,6 +25,7 @@ from cupool.pool_server.session.movement import Movement
 from cupool.pool_server.session.queueing import Queueing
 from cupool.pool_server.session.records import Executor, Payloads, Reply
 from cupool.pool_server.session.transfers import Early
+from cupool.pool_server.session.turns import Turns
 from cupool.proto.messages import (
     ABORTED,
     BATCH_WINDOW,
@@ -68,6 +69,7 @@ class SessionCore:
     Args:
         device: executes operations.
         max_handles: handles that may be alive at once.
+        turns: when it may compute, beside other sessions on the device.
 
     Attributes:
         executed: the last batch that was executed.
@@ -76,7 +78,9 @@ class SessionCore:
         left: whether that was the client's.
     """
 
-    def __init__(self, device: Device, max_handles: int = MAX_HANDLES) -> None:
+    def __init__(
+        self, device: Device, max_handles: int = MAX_HANDLES, turns: Turns | None = None
+    ) -> None:
         self.device = device
         self.table = HandleTable(max_handles)
         self.executed = 0
@@ -84,6 +88,7 @@ class SessionCore:
         self.ended: Bye | None = None
         self.left = False
         self._executor = Executor(device, self.table)
+        self._turns = turns
         self._movement = Movement(self._executor)
         self._deferral = Deferral(self._executor)
         Queueing(self._executor, self._deferral)
@@ -121,6 +126,11 @@ class SessionCore:
         if not more:
             self.acknowledge(replies)
         return replies
+
+    @property
+    def device_time_s(self) -> float:
+        """Seconds that the session has computed, where that is measured."""
+        return self._turns.device_time_s if self._turns is not None else 0.0
 
     @property
     def failing(self) -> bool:
@@ -284,7 +294,10 @@ class SessionCore:
         failed = len(executor.failures)
         with self.device.context():
             take = self._deferral.run if self._deferral.active else executor.run
-            position = take(records, start, payloads)
+            if self._turns is None:
+                position = take(records, start, payloads)
+            else:
+                position = self._turns.run(take, records, start, payloads, self._stopped)
         self.operations += position - start
         for failure in executor.failures[failed:]:
             size_bytes = len(failure.message) + len(failure.traceback) + 256
@@ -299,6 +312,10 @@ class SessionCore:
             self.executed = batch.sequence
         else:
             self._position = position
+
+    def _stopped(self) -> bool:
+        """Whether the batch cannot go on, although records are left."""
+        return self.transferring or self._executor.lost is not None
 
     def _answer(self, sequence: int, replies: list[Reply]) -> None:
         """Send the answers of the executor, after what failed or was printed before them."""

@@ -27,18 +27,19 @@ class OutOfMemoryError(MemoryError):
 
     Args:
         size, total, limit: bytes wanted, allocated so far, and the limit if one is set.
+        note: what cupool adds, e.g. that the session has a share of the device.
     """
 
     __module__ = "cupy.cuda.memory"
 
-    def __init__(self, size: int, total: int, limit: int = 0) -> None:
-        self._size, self._total, self._limit = size, total, limit
+    def __init__(self, size: int, total: int, limit: int = 0, note: str = "") -> None:
+        self._size, self._total, self._limit, self._note = size, total, limit, note
         text = f"Out of memory allocating {size:,} bytes (allocated so far: {total:,} bytes"
         text += f", limit set to: {limit:,} bytes)." if limit else ")."
-        super().__init__(text)
+        super().__init__(f"{text} {note}" if note else text)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._size, self._total, self._limit)
+        return type(self), (self._size, self._total, self._limit, self._note)
 
 
 failures.register("OutOfMemoryError", OutOfMemoryError, OutOfMemoryError)

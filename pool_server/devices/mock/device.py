@@ -9,7 +9,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from cupool.pool_server.devices.mock.options import MockOptions
 from cupool.pool_server.devices.mock.streams import RaceSchedule
 from cupool.proto.messages import DeviceInfo
 from cupool.proto.operations import Operation
+
+if TYPE_CHECKING:
+    from cupool.pool_server.session.turns import MemoryShare
 
 NpArray = np.ndarray[Any, Any]
 
@@ -324,6 +327,9 @@ class MockDevice(Device):
             pool.outside_bytes,
             pool.free_blocks,
         )
+
+    def use_share(self, share: MemoryShare) -> None:
+        self.pool.share = share
 
     def release_blocks(self) -> None:
         self.pool.release_blocks()

@@ -9,12 +9,16 @@ are given back first, as CuPy does.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from typing import TYPE_CHECKING
 
 from cupool.pool_server.devices.errors import (
     OUT_OF_MEMORY,
     CUDARuntimeError,
     OutOfMemoryError,
 )
+
+if TYPE_CHECKING:
+    from cupool.pool_server.session.turns import MemoryShare
 
 ROUND_BYTES = 512
 
@@ -44,6 +48,7 @@ class MemoryPool:
         self.limit_bytes = 0
         self.used_bytes = 0
         self.total_bytes = 0
+        self.share: MemoryShare | None = None
         self.outside_bytes = 0  # allocated beside the pool, as by cudaMalloc
         # size -> free blocks of that size; a dict serves as a set that is popped in order.
         self._bins: dict[int, dict[Block, None]] = {}
@@ -85,6 +90,8 @@ class MemoryPool:
         size = (size_bytes + (ROUND_BYTES - 1)) & -ROUND_BYTES
         if self.total_bytes + self.outside_bytes + size > self.capacity_bytes:
             raise CUDARuntimeError(OUT_OF_MEMORY)
+        if not self._may_hold(size):
+            raise CUDARuntimeError(OUT_OF_MEMORY)
         self.outside_bytes += size
         return Block(size, outside=True)
 
@@ -94,6 +101,7 @@ class MemoryPool:
             return
         if block.outside:
             self.outside_bytes -= block.size_bytes
+            self._tell_share()
             return
         self.used_bytes -= block.size_bytes
         following, previous = block.following, block.previous
@@ -112,6 +120,7 @@ class MemoryPool:
             for block in [b for b in blocks if b.previous is None and b.following is None]:
                 del blocks[block]
                 self.total_bytes -= block.size_bytes
+        self._tell_share()
 
     def _best_fit(self, size: int) -> Block | None:
         sizes = self._sizes
@@ -134,10 +143,26 @@ class MemoryPool:
         bound = min(limit, bound) if limit else bound
         if self.total_bytes + size > bound:
             self.release_blocks()
-        if self.total_bytes + size > bound:
+        if self.total_bytes + size > bound or not self._may_hold(size):
+            if self.share is not None:
+                raise self.share.error(size, self.total_bytes, limit)
             raise OutOfMemoryError(size, self.total_bytes, limit)
         self.total_bytes += size
         return Block(size)
+
+    def _may_hold(self, more_bytes: int) -> bool:
+        """Whether the share has room, beside what the job's other sessions hold of it."""
+        share = self.share
+        if share is None:
+            return True
+        if share.fits(self.total_bytes + self.outside_bytes + more_bytes):
+            return True
+        self.release_blocks()
+        return share.fits(self.total_bytes + self.outside_bytes + more_bytes)
+
+    def _tell_share(self) -> None:
+        if self.share is not None:
+            self.share.hold(self.total_bytes + self.outside_bytes)
 
     def _split(self, block: Block, size: int) -> None:
         rest = Block(block.size_bytes - size)
