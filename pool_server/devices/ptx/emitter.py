@@ -18,6 +18,7 @@ from cupool.pool_server.devices.ptx.syntax import (
     SIZES,
     Function,
     Instruction,
+    Label,
     Variable,
     split_operands,
 )
@@ -81,6 +82,7 @@ class Emitter:
         self.buffers: dict[str, str] = {}
         self.offsets: dict[str, int] = {}
         self.leave = "leave"
+        self.labels = {i.name for i in function.body or () if isinstance(i, Label)}
 
     # Text
 
@@ -409,6 +411,8 @@ class Emitter:
             self.label(end)
 
     def block_of(self, label: str) -> str:
+        if label not in self.labels:
+            raise PtxError(f"unknown label {label!r}", 0)
         return f'"{self.prefix}{label}"'
 
     def tick(self) -> None:

@@ -186,6 +186,8 @@ class Engine:
             return Binary.translate(text, self.options.checked)
         except PtxError as exc:
             raise CUDADriverError(INVALID_PTX, str(exc)) from None
+        except RuntimeError as exc:  # LLVM found what no rule of ours did
+            raise CUDADriverError(INVALID_PTX, str(exc)[:1000]) from None
 
     def _table(self) -> AllocationTable:
         spans = [span for module in self._modules for span in module.spans]

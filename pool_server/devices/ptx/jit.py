@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import platform
+import re
 import threading
-from collections.abc import Sequence
+from contextlib import closing
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -25,11 +26,13 @@ except ImportError:
     llvm = None
 
 INSTALL = "pip install 'cupool[mock-kernels]'"
-_EXPORTED = (
+CALLABLE = (
     "rt_launch", "rt_machine_new", "rt_machine_free", "rt_now", "rt_fault", "rt_check", "rt_row",
     "rt_tick", "rt_yield", "rt_exit", "rt_warp", "rt_activemask", "rt_barrier", "rt_arrive",
-    "rt_vprintf", "rt_assertfail",
+    "rt_vprintf", "rt_assertfail", "tanhf", "tanh",
 )  # fmt: skip
+MAX_OPTIMISED_CHARS = 4_000_000
+"""Longer LLVM text is optimised less, so that no kernel compiles for minutes."""
 _lock = threading.Lock()
 
 
@@ -47,6 +50,12 @@ def require() -> None:
 
 def _native(name: str) -> str:
     return (resources.files("cupool.pool_server.devices.ptx") / "native" / f"{name}.ll").read_text()
+
+
+@cache
+def helpers() -> frozenset[str]:
+    """Return the names of the helpers of instructions."""
+    return frozenset(re.findall(r"^define .*?@(px_\w+)\(", _native("helpers"), re.M))
 
 
 @cache
@@ -78,9 +87,8 @@ class Code:
 
     def __init__(self, data: bytes) -> None:
         _start()
-        self._engine = llvm.create_mcjit_compiler(
-            llvm.parse_assembly("", llvm.create_context()), _machine()
-        )
+        # In LLVM's global context: another one might be collected before the engine.
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
 
@@ -88,36 +96,36 @@ class Code:
         return int(self._engine.get_function_address(name))
 
 
-def compile_text(text: str, exported: Sequence[str] = ()) -> bytes:
+def compile_text(text: str) -> bytes:
     """Compile LLVM text, together with the helpers of instructions, to an object file."""
     _start()
-    context = llvm.create_context()
-    module = llvm.parse_assembly(text, context)
-    helpers = llvm.parse_assembly(_native("helpers"), context)
-    names = [f.name for f in helpers.functions if not f.is_declaration]
-    module.link_in(helpers)
-    for name in names:
-        module.get_function(name).linkage = "internal"
-    module.verify()
-    machine = _machine()
-    _optimise(module, machine, 1 if len(text) > 4_000_000 else 2)
-    return bytes(machine.emit_object(module))
+    # Whatever happens, the module goes before its context does.
+    with closing(llvm.create_context()) as context:
+        with closing(llvm.parse_assembly(text, context)) as module:
+            helpers = llvm.parse_assembly(_native("helpers"), context)
+            names = [f.name for f in helpers.functions if not f.is_declaration]
+            module.link_in(helpers)
+            for name in names:
+                module.get_function(name).linkage = "internal"
+            module.verify()
+            machine = _machine()
+            _optimise(module, machine, 1 if len(text) > MAX_OPTIMISED_CHARS else 2)
+            return bytes(machine.emit_object(module))
 
 
 class Runtime:
     """The compiled C runtime."""
 
     def __init__(self) -> None:
-        context = llvm.create_context()
-        module = llvm.parse_assembly(_native("runtime"), context)
-        module.link_in(llvm.parse_assembly(_native("printing"), context))
-        module.link_in(llvm.parse_assembly(_switch(), context))
+        module = llvm.parse_assembly(_native("runtime"))
+        module.link_in(llvm.parse_assembly(_native("printing")))
+        module.link_in(llvm.parse_assembly(_switch()))
         machine = _machine()
-        _optimise(module, machine, 2)
+        _optimise(module, machine, 1)
         self._code = Code.__new__(Code)
         self._code._engine = llvm.create_mcjit_compiler(module, machine)
         self._code._engine.finalize_object()
-        for name in _EXPORTED:
+        for name in CALLABLE[:-2]:
             llvm.add_symbol(name, self._code.address(name))
         u64, pointer = ctypes.c_uint64, ctypes.c_void_p
         self.launch = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer)(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from cupool.pool_server.devices.ptx import abi, arithmetic, control, conversion, memory
+from cupool.pool_server.devices.ptx import abi, arithmetic, control, conversion, jit, memory
 from cupool.pool_server.devices.ptx.emitter import Emitter
 from cupool.pool_server.devices.ptx.errors import PtxError
 from cupool.pool_server.devices.ptx.layout import Layout, align_up, lay_out
@@ -25,6 +25,12 @@ from cupool.pool_server.devices.ptx.syntax import (
 __all__ = ["KernelFacts", "Translation", "arithmetic", "conversion", "memory", "translate"]
 
 MAX_STATIC_SHARED_BYTES = 48 << 10
+_INTRINSICS = re.compile(
+    r"llvm\.(?:[su](?:min|max)\.(?:i16|i32|i64|v2i16)|s(?:add|sub)\.sat\.i32|abs\.i(?:16|32|64)|"
+    r"(?:ctlz|ctpop|bitreverse)\.i(?:32|64)|fsh[lr]\.i32|memset\.p0\.i64|is\.fpclass\.f(?:32|64)|"
+    r"(?:fma|fabs|sqrt|exp2|log2|sin|cos|copysign|roundeven|trunc|floor|ceil)\.f(?:32|64)|"
+    r"fpto[su]i\.sat\.i(?:8|16|32|64)\.f(?:32|64))$"
+)
 _WAITING_LOADS = frozenset({"volatile", "acquire", "relaxed"})
 
 
@@ -112,6 +118,9 @@ class Translator:
     # What emitters ask for
 
     def declare(self, name: str, result: str, types: list[str]) -> None:
+        """Note a function that the text calls; only known ones exist to be called."""
+        if not (_INTRINSICS.match(name) or name in jit.helpers() or name in jit.CALLABLE):
+            raise PtxError("instruction not emulated", 0)
         self._declared[name] = f"declare {result} @{name}({', '.join(types)}) nounwind"
 
     def site(self, ins: Instruction) -> int:

@@ -188,31 +188,28 @@ INLINE u32 px_f32_tf32(float x, u32 mode) {
   return (bits & ~0x1fffu) + (up << 13);
 }
 
-/* Integers of 64 bits to floating point in a directed mode. */
-INLINE double px_s64_f64(i64 x, u32 mode) {
-  double d = (double)x;
-  i128 back = (i128)d;
-  if (back == x || mode == RN) return d;
-  u32 want_high = mode == RP || (mode == RZ && x < 0);
-  if ((back > x) == want_high) return d;
-  u32 away = (x < 0) != want_high; /* the wanted neighbour has the larger magnitude */
-  return real64(bits64(d) + (away ? 1 : (u64)-1));
+/* Integers of 64 bits to floating point: as an odd double, which rounds once more to f32 or
+ * less, or in a directed mode. No 128-bit integers: their conversions are library calls. */
+static inline double integer(u64 magnitude, u32 negative, u32 mode, u32 to_odd) {
+  i32 shift = magnitude ? 11 - __builtin_clzll(magnitude) : 0;
+  double value;
+  if (shift <= 0) value = (double)magnitude;
+  else {
+    u64 kept = magnitude >> shift, rest = magnitude & ((1ull << shift) - 1);
+    if (to_odd) kept |= rest != 0;
+    else if (rest && (mode == RP ? !negative : mode == RM ? negative : 0)) kept++;
+    value = (double)kept * (double)(1ull << shift);
+  }
+  return negative ? -value : value;
 }
-INLINE double px_u64_f64(u64 x, u32 mode) {
-  double d = (double)x;
-  u128 back = (u128)d;
-  if (back == x || mode == RN) return d;
-  if (mode == RP) return back < x ? real64(bits64(d) + 1) : d;
-  return back > x ? real64(bits64(d) - 1) : d;
-}
-static inline double integer_odd(i128 x) {
-  double d = (double)x;
-  return odd(d, (double)(x - (i128)d));
-}
-INLINE double px_s64_f64_odd(i64 x) { return integer_odd(x); }
-INLINE double px_u64_f64_odd(u64 x) { return integer_odd((i128)x); }
-INLINE u32 px_s64_f32(i64 x, u32 mode) { return px_f64_f32(integer_odd(x), mode); }
-INLINE u32 px_u64_f32(u64 x, u32 mode) { return px_f64_f32(integer_odd((i128)x), mode); }
+static inline u64 magnitude(i64 x) { return x < 0 ? 0 - (u64)x : (u64)x; }
+
+INLINE double px_s64_f64(i64 x, u32 mode) { return integer(magnitude(x), x < 0, mode, 0); }
+INLINE double px_u64_f64(u64 x, u32 mode) { return integer(x, 0, mode, 0); }
+INLINE double px_s64_f64_odd(i64 x) { return integer(magnitude(x), x < 0, RN, 1); }
+INLINE double px_u64_f64_odd(u64 x) { return integer(x, 0, RN, 1); }
+INLINE u32 px_s64_f32(i64 x, u32 mode) { return px_f64_f32(px_s64_f64_odd(x), mode); }
+INLINE u32 px_u64_f32(u64 x, u32 mode) { return px_f64_f32(px_u64_f64_odd(x), mode); }
 
 /* f64 in a directed mode: by the C library, whose numbers for the modes come from Python. */
 int fesetround(int);
