@@ -11,7 +11,7 @@ from cupool.client_shim.cupy._core import _kernel_arguments as arguments
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy._core._reduction import reduced_shape
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axes
-from cupool.proto import kernels
+from cupool.proto import kernels, values
 
 
 class ReductionKernel:
@@ -119,7 +119,8 @@ class ReductionKernel:
         made = [] if outs else [(shape, dtype) for dtype in types.outputs]
         large = prod(source_shape) // prod(shape) > 0x7FFFFFFF
         signature = (arguments.signature_of([*inputs, *outs]), large)
-        new = self._definition.launch(session, signature, wire, (axes, keepdims), made)
+        options = ((values.TUPLE, axes), keepdims)
+        new = self._definition.launch(session, signature, wire, options, made)
         return (outs or new)[0]
 
     def _options(
