@@ -26,8 +26,6 @@ _compute_types: dict[str, int] = {}
 
 _MODULES: dict[str, dict[str, Any]] = {
     "cupy._core": {
-        "create_reduction_func": _nothing,
-        "create_ufunc": _nothing,
         "get_compute_type": lambda dtype: _compute_types.get(str(dtype), 0),
         "set_compute_type": lambda dtype, value: _compute_types.__setitem__(str(dtype), value),
     },
@@ -35,13 +33,19 @@ _MODULES: dict[str, dict[str, Any]] = {
     "cupy._core._routines_linalg": {
         **{f"COMPUTE_TYPE_{name}": i for i, name in enumerate(_COMPUTE_TYPES)},
     },
-    "cupy._core._scalar": {"get_typename": _nothing()},
     "cupy._environment": {
         "get_cub_path": lambda: None,
         "get_hipcc_path": lambda: None,
         "get_nvcc_path": lambda: None,
     },
-    "cupy.cuda._compiler_cache": {"DiskKernelCacheBackend": object},
+    "cupy.cuda._compiler_cache": {"DiskKernelCacheBackend": lambda path: None},
+    # What is compiled is kept by the pool server, and nvcc is not needed.
+    "cupy.cuda.compiler": {
+        "_empty_file_preprocess_cache": {},
+        "_get_bool_env_variable": lambda name, default: default,
+        "_kernel_cache_backend": None,
+        "_run_cc": lambda command, folder, backend: "release 12.9",
+    },
     "cupy_backends.cuda.api.driver": {},
     "cupy_backends.cuda.libs": {"__path__": []},
     "cupy_backends.cuda.libs.nvrtc": {},
