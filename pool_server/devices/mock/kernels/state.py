@@ -18,7 +18,7 @@ from cupool.pool_server.devices.errors import (
     DeviceLost,
 )
 from cupool.pool_server.devices.kernel_sources import check_names, check_options, check_source
-from cupool.pool_server.devices.mock.kernels import packing
+from cupool.pool_server.devices.mock.kernels import cucomplex, packing
 from cupool.pool_server.devices.mock.kernels.loops import Elementwise, Reduction
 from cupool.proto.kernels import MAX_ARGUMENTS, SETTABLE_ATTRIBUTES, checked_text
 
@@ -37,19 +37,23 @@ class UserModule:
     Attributes:
         names: lowered names by name expression.
         log: what the compiler said.
+        grids: whether its kernels may wait for other blocks.
     """
 
-    def __init__(self, loaded: Any, names: Mapping[str, str], log: str) -> None:
+    def __init__(self, loaded: Any, ptx: bytes, names: Mapping[str, str], log: str) -> None:
         self.loaded = loaded
         self.names = dict(names)
         self.log = log
+        # Where the barrier of a grid is, a kernel learns from these registers alone.
+        self.grids = b"%envreg" in ptx
 
 
 class UserFunction:
     """A kernel, with the attributes that this session has set."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, grids: bool) -> None:
         self.function = function
+        self.grids = grids
         self.attributes = dict(function.attributes)
 
 
@@ -89,7 +93,7 @@ class Kernels:
         """Compile a source and load it; the same one is compiled once."""
         source, options, names = check_source(source), check_options(options), check_names(names)
         if translate_cucomplex:
-            source = f"#include <cuComplex.h>\n{source}"
+            source = cucomplex.translate(source)
         key = (source, options, names)
         found = self._modules.get(key)
         if found is None:
@@ -99,7 +103,7 @@ class Kernels:
             log = str(getattr(compiled, "log", ""))[:_MAX_LOG_CHARS]
             if len(self._modules) >= _MAX_MODULES:
                 del self._modules[next(iter(self._modules))]
-            found = self._modules[key] = UserModule(loaded, compiled.lowered, log)
+            found = self._modules[key] = UserModule(loaded, compiled.ptx, compiled.lowered, log)
         return found
 
     def load(self, code: Any) -> UserModule:
@@ -112,13 +116,14 @@ class Kernels:
                 209, "a cubin is machine code of a GPU: the mock runs PTX and CUDA C++ only"
             )
         with _told():
-            return UserModule(self._engine.load(data), {}, "")
+            return UserModule(self._engine.load(data), data, {}, "")
 
     def function(self, module: Any, name: Any) -> UserFunction:
         """Return a kernel of a module, by its name or name expression."""
         module, name = _instance(module, UserModule), checked_text(name, "a kernel's name")
         with _told():
-            return UserFunction(module.loaded.function(module.names.get(name, name)))
+            found = module.loaded.function(module.names.get(name, name))
+        return UserFunction(found, module.grids)
 
     def describe(self, module: Any) -> dict[str, Any]:
         """Answer a module's lowered names and the compiler's log."""
@@ -165,7 +170,8 @@ class Kernels:
         cooperative: Any,
     ) -> None:
         """Launch a kernel and run it to its end."""
-        kernel = _instance(function, UserFunction).function
+        user = _instance(function, UserFunction)
+        kernel = user.function
         if not isinstance(arguments, list) or len(arguments) > MAX_ARGUMENTS:
             raise ProtocolViolation(f"not a list of arguments: {arguments!r:.80}")
         given = [packing.launch_argument(a, isinstance(a, np.ndarray)) for a in arguments]
@@ -175,7 +181,8 @@ class Kernels:
                 _extent(block),
                 packing.fit(given, kernel.parameters),
                 _shared(shared_bytes),
-                bool(cooperative),
+                # Blocks that never wait for each other may run one after the other.
+                bool(cooperative) and user.grids,
             )
 
     # Elementwise and reduction kernels
