@@ -27,6 +27,7 @@ from cupool.pool_server.devices.base import (
 )
 from cupool.pool_server.devices.cuda_kernels import CudaKernels
 from cupool.pool_server.devices.cuda_queues import CudaQueues
+from cupool.pool_server.devices.cuda_sparse import SparseOperations
 from cupool.pool_server.devices.errors import (
     DEAD_CONTEXT,
     OUT_OF_MEMORY,
@@ -73,6 +74,7 @@ class CudaDevice(Device):
         self._errors = _error_classes(self._cupy)
         self._functions: dict[str, Callable[..., Any]] = {}
         self._kernels = CudaKernels(self, self._cupy)
+        self._sparse: dict[str, Callable[..., Any]] | None = None
         try:
             self._device = self._cupy.cuda.Device(ordinal)
             self._device.use()
@@ -217,6 +219,8 @@ class CudaDevice(Device):
         if built is not None:
             return built
         if not operation.cupy:
+            if operation.name.startswith("sparse."):
+                return self._sparse_operations()[operation.name]
             raise NotImplementedError(f"the CUDA device cannot do '{operation.name}' yet")
         package, *attributes = operation.cupy.split(".")
         value: Any = self._cupy if package == "cupy" else importlib.import_module(package)
@@ -228,6 +232,11 @@ class CudaDevice(Device):
             value = getattr(value, attribute)
         function: Callable[..., Any] = value
         return function
+
+    def _sparse_operations(self) -> dict[str, Callable[..., Any]]:
+        if self._sparse is None:
+            self._sparse = SparseOperations(self._cupy).table()
+        return self._sparse
 
     def _own(self, result: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Give a result memory of its own: views are made by the operation `view` alone."""

@@ -48,6 +48,8 @@ _MODULES: dict[str, dict[str, Any]] = {
     },
     "cupy_backends.cuda.api.driver": {},
     "cupy_backends.cuda.libs": {"__path__": []},
+    "cupy.cuda.cusolver": {"_getVersion": lambda: (11, 7, 5)},
+    "cupy_backends.cuda.libs.cusparse": {},
     "cupy_backends.cuda.libs.nvrtc": {},
     "cupy_backends.cuda.stream": {"get_default_stream_ptr": lambda: 1},
 }

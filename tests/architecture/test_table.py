@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cupool.pool_server.devices.cuda_sparse import SparseOperations
 from cupool.pool_server.devices.mock import adapters, calls
 from cupool.proto.operations import TABLE
 from cupool.proto.operations.api import listing
@@ -54,3 +55,8 @@ RULES = {"ufunc", "reduction", "scan", "matmul", "own", ""}
 
 def test_every_rule_is_one_that_the_shim_knows() -> None:
     assert {row.rule for row in TABLE.values()} <= RULES
+
+
+def test_the_cuda_device_does_every_operation_on_sparse_matrices() -> None:
+    known = {f"sparse.{n}" for n in vars(SparseOperations) if n[0] != "_" and n != "table"}
+    assert known == {name for name in TABLE if name.startswith("sparse.")}

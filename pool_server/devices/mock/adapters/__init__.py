@@ -23,6 +23,8 @@ _CHAPTERS = (
     "scientific",
     "signal",
     "sorting",
+    "sparse",
+    "sparse_linalg",
     "spatial",
     "special",
     "statistics",
