@@ -76,7 +76,9 @@ def _bspline(package: Any, t: Any, c: Any, k: int, points: Any, nu: int, extrapo
 @_method("interpolate.BSpline.design_matrix")
 def _design_matrix(package: Any, points: Any, t: Any, k: int, extrapolate: Any) -> Any:
     matrix = package.BSpline.design_matrix(points, t, k, extrapolate)
-    return matrix.data, matrix.indices
+    return matrix.data, matrix.indices.astype(
+        np.int32 if matrix.data.size < 1 << 31 else np.int64, copy=False
+    )
 
 
 @_method("interpolate.NdBSpline.evaluate")
@@ -89,7 +91,7 @@ def _ndbspline(
 @_method("interpolate.NdBSpline.design_matrix")
 def _nd_design_matrix(package: Any, points: Any, t: Any, k: Any) -> Any:
     matrix = package.NdBSpline.design_matrix(points, t, k)
-    return matrix.data, matrix.indices
+    return matrix.data, matrix.indices.astype(np.int64, copy=False)
 
 
 @_method("interpolate.make_interp_spline")

@@ -193,7 +193,7 @@ class BSpline:
             x = t[k] + (x - t[k]) % (t[n] - t[k])
             extrapolate = False
         count = x.shape[0] * (k + 1)
-        index = np.dtype(np.int32 if count < np.iinfo(np.int32).max else np.int64)
+        index = np.dtype(np.int32 if count < 1 << 31 else np.int64)
         row = "scipy.interpolate.BSpline.design_matrix"
         specs = (((count,), np.dtype(np.float64), "C"), ((count,), index, "C"))
         data, indices = calls.call(row, (x, t, k, extrapolate), None, *specs)

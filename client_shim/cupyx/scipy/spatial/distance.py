@@ -97,8 +97,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", out: Any = None, **kwargs
     if name is None:
         raise ValueError(f"Unknown Distance Metric: {metric.lower()}")
     shape = (XA.shape[0], XB.shape[0])
-    args = (XA, XB, name, float(kwargs.get("p", 2.0)))
-    result = calls.call_one("scipy.spatial.distance.cdist", args, None, shape, XA.dtype, order)
+    norm = {"p": float(kwargs.get("p", 2.0))}
+    row = "scipy.spatial.distance.cdist"
+    result = calls.call_one(row, (XA, XB, name), norm, shape, XA.dtype, order)
     return calls.with_out(result, out)
 
 

@@ -26,13 +26,6 @@ def scipys(operation: str) -> Callable[..., Any]:
     return function
 
 
-@adapter("scipy.interpolate.NdBSpline.design_matrix")
-def nd_design_matrix(points: NpArray, t: Any, k: Any) -> tuple[NpArray, NpArray]:
-    """CuPy numbers columns in 64 bits and keeps the zeros."""
-    data, indices = scipys("scipy.interpolate.NdBSpline.design_matrix")(points, t, k)
-    return data, indices.astype(np.int64)
-
-
 @adapter("scipy.interpolate.RegularGridInterpolator.evaluate", casts=True)
 def on_grid(grid: Any, values: NpArray, points: NpArray, method: str, fill_value: Any) -> NpArray:
     """SciPy's monotonic cubics take real numbers only."""
