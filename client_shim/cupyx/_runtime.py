@@ -11,7 +11,9 @@ import numpy as np
 
 from cupool import __version__
 from cupool.client_shim import cupy
+from cupool.client_shim import session as _session
 from cupool.client_shim.cupy_backends.cuda.api import runtime
+from cupool.config import load
 
 __all__ = ["get_runtime_info"]
 
@@ -31,7 +33,7 @@ def _version(distribution: str) -> str | None:
 
 
 class _RuntimeInfo:
-    """Versions as attributes; printed, a table of them and of the devices."""
+    """Versions as attributes; printed, a table of them, the pool and the devices."""
 
     def __init__(self) -> None:
         self.cupy_version = cupy.__version__
@@ -50,11 +52,16 @@ class _RuntimeInfo:
             ("CUDA Driver Version", self.cuda_driver_version),
             ("CUDA Runtime Version", self.cuda_runtime_version),
         ]
-        for ordinal in range(runtime.getDeviceCount()):
-            name = runtime.getDeviceProperties(ordinal)["name"].decode()
-            rows.append((f"Device {ordinal} Name", name))
-            capability = cupy.cuda.Device(ordinal).compute_capability
-            rows.append((f"Device {ordinal} Compute Capability", capability))
+        rows.append(("Pool", load().settings.pool or "embedded in this process"))
+        for one in _session.sessions():
+            info, device = one.info, f"Device {one.ordinal}"
+            rows += [
+                (f"{device} Name", info.name),
+                (f"{device} Compute Capability", info.compute_capability.replace(".", "")),
+                (f"{device} Memory", f"{info.memory_bytes:,} bytes"),
+                (f"{device} Server", info.server),
+                (f"{device} Session", str(one.granted.session_id)),
+            ]
         width = max(len(name) for name, _ in rows) + 2
         return "".join(f"{name:<{width}}: {value}\n" for name, value in rows)
 

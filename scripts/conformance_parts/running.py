@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from conformance_parts.suites import EXPECTED, Suite
+from conformance_parts.suites import EXPECTED, ROOT, Suite
 
 _FIRST = ("fft", "math", "core", "random", "linalg", "ndimage", "sparse", "signal")
 """Pieces that take longest start first."""
@@ -112,7 +112,8 @@ def _run_unit(suite: Suite, tests: Path, unit: str, options: Options, record: Pa
     environment = {
         **os.environ,
         **options.environment,
-        "PYTHONPATH": str(scripts),
+        # The tree this script is in, also where another one is installed.
+        "PYTHONPATH": os.pathsep.join((str(scripts), str(ROOT / "src"))),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "CUPY_SEED": "0",

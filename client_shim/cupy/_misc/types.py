@@ -113,6 +113,11 @@ def base_repr(number: int, base: int = 2, padding: int = 0) -> str:
     return np.base_repr(number, base, padding)
 
 
+# Without annotations, as NumPy's have none: what compares signatures finds them equal.
+binary_repr.__signature__ = inspect.signature(np.binary_repr)  # type: ignore[attr-defined]
+base_repr.__signature__ = inspect.signature(np.base_repr)  # type: ignore[attr-defined]
+
+
 def issubclass_(arg1: Any, arg2: Any) -> bool:
     """Return `issubclass(arg1, arg2)`, and False where that raises."""
     try:

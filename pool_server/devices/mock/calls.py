@@ -17,11 +17,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cupool.pool_server.devices.base import Layout
+from cupool.pool_server.devices.base import Layout, memory_order
 from cupool.pool_server.devices.mock import elementwise, randoms
 from cupool.proto.operations import Operation
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+NpArray = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,8 @@ def run(
     if found.casts:
         pairs = zip(results, outs, strict=True)
         results = [_cast(r, promised) for r, promised in pairs]
+    if len(results) == len(outs) and not operation.has_objects:
+        results = [_laid_out(r, promised) for r, promised in zip(results, outs, strict=True)]
     return results
 
 
@@ -126,6 +129,22 @@ def _array(result: Any) -> np.ndarray[Any, Any]:
         raise TypeError("arrays of Python objects do not exist on a GPU")
     # A plain ndarray: matrices and masked arrays have no place on a device.
     return result if type(result) is np.ndarray else np.asarray(result)
+
+
+def _laid_out(result: NpArray, promised: Layout | None) -> NpArray:
+    """Return a result in the memory order that was promised, which is CuPy's and not NumPy's."""
+    if promised is None or result.shape != promised.shape:
+        return result
+    order = promised.order
+    if isinstance(order, str):
+        return np.asarray(result, order="F" if order == "F" else "C")
+    if result.strides == order:
+        return result
+    axes = memory_order(promised)
+    made = np.empty([promised.shape[axis] for axis in axes], result.dtype)
+    made = made.transpose(np.argsort(axes))
+    made[...] = result
+    return made
 
 
 def _cast(result: Any, promised: Layout | None) -> Any:

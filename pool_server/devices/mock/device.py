@@ -416,8 +416,11 @@ def _flat(root: NpArray) -> NpArray:
 
 
 def _real_if_needed(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Drop the imaginary part without NumPy's warning: the client has given it already."""
-    if dtype.kind in "biuf":
+    """Drop the imaginary part without NumPy's warning: the client has given it already.
+
+    As a bool a number is true if either part is.
+    """
+    if dtype.kind in "iuf":
         if isinstance(value, complex):
             return value.real
         if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "c":

@@ -1,5 +1,5 @@
 """Transforms: cuFFT computes in single precision what NumPy may compute otherwise; dtypes are cast
-first, and results laid out as promised."""
+first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from cupool.pool_server.devices.base import Layout
 from cupool.pool_server.devices.mock.calls import adapter
 
 NpArray = np.ndarray[Any, Any]
@@ -31,25 +30,11 @@ def _as_real(a: NpArray) -> NpArray:
 def _register(name: str, prepare: Callable[[NpArray], NpArray]) -> None:
     transform: Any = getattr(np.fft, name)
 
-    def run(
-        a: NpArray,
-        lengths: Sequence[int],
-        axes: Sequence[int],
-        norm: str,
-        *,
-        outs: Sequence[Layout | None],
-    ) -> NpArray:
+    def run(a: NpArray, lengths: Sequence[int], axes: Sequence[int], norm: str) -> NpArray:
         result: NpArray = transform(prepare(a), tuple(lengths), tuple(axes), norm)
-        promised = outs[0]
-        return result if promised is None else _laid_out(result, promised)
+        return result
 
-    adapter(f"fft.{name}", wants_outs=True)(run)
-
-
-def _laid_out(result: NpArray, promised: Layout) -> NpArray:
-    if isinstance(promised.order, str):
-        return np.asarray(result, dtype=promised.dtype, order=promised.order)  # type: ignore[call-overload, no-any-return]
-    return result.astype(promised.dtype, copy=False)
+    adapter(f"fft.{name}", casts=True)(run)
 
 
 for _name, _prepare in (

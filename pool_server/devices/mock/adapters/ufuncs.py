@@ -20,9 +20,9 @@ def _signed(compute: Callable[..., Any]) -> Callable[..., Any]:
     """CuPy computes these of bool in int8, where NumPy has no loop or another one."""
 
     def run(*args: Any) -> Any:
-        return compute(
-            *(np.asarray(a).astype(np.int8) if np.asarray(a).dtype.kind == "b" else a for a in args)
-        )
+        arrays = map(np.asarray, args)
+        numbers = [a.astype(np.int8) if a.dtype.kind == "b" else a for a in arrays]
+        return compute(*numbers, order="C")
 
     return run
 
