@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import io
+from unittest import mock
 
 import cupy as cp
+import cupyx
 import numpy as np
 import pytest
 
@@ -103,3 +106,15 @@ def test_memoize() -> None:
 def test_get_array_module() -> None:
     assert cp.get_array_module(np.ones(1), cp.ones(1)) is cp
     assert cp.get_array_module(np.ones(1)) is np
+
+
+def test_signatures_are_numpys() -> None:
+    for name in ("binary_repr", "base_repr"):
+        ours, numpys = getattr(cp, name), getattr(np, name)
+        assert inspect.getfullargspec(ours) == inspect.getfullargspec(numpys)
+
+
+def test_show_config_writes_once() -> None:
+    with mock.patch("sys.stdout.write") as write:
+        cp.show_config()
+    write.assert_called_once_with(str(cupyx.get_runtime_info()))

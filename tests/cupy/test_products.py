@@ -114,3 +114,13 @@ def test_cross_products() -> None:
 def test_numbers_in_kron() -> None:
     same(lambda xp: [xp.kron(2, ramp(xp, 3)), xp.kron(ramp(xp, 2), ramp(xp, 2, 1, 2))])
     assert cp.kron(2, 3) == 6
+
+
+def test_matmul_into_bool_is_true_for_imaginary_numbers() -> None:
+    def run(xp):
+        a = xp.asarray([[1j, 0], [0, 2]])
+        out = xp.zeros((2, 2), bool)
+        xp.matmul(a, a * 1j**0.5, out=out, casting="unsafe")
+        return out
+
+    same(run)

@@ -89,7 +89,7 @@ class _Pool:
     def used_bytes(self) -> int:
         return 512
 
-    free_bytes = total_bytes = free_all_blocks = used_bytes
+    free_bytes = total_bytes = free_all_blocks = n_free_blocks = used_bytes
 
 
 class _Device:
@@ -244,3 +244,10 @@ def test_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     with pytest.raises(ConfigurationError, match="needs CuPy"):
         CudaDevice()
+
+
+def test_results_in_a_dictionary_come_one_after_the_other(device: CudaDevice) -> None:
+    found = {"heights": np.ones(2), "widths": (np.zeros(2), np.full(2, 3.0))}
+    device._functions["scipy.signal.find_peaks"] = lambda *args: (np.arange(2), found)
+    made = device.call(TABLE["scipy.signal.find_peaks"], [], {}, [None] * 4)
+    assert [float(one[1]) for one in made] == [1, 1, 0, 3]

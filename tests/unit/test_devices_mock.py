@@ -73,6 +73,17 @@ def test_results_never_alias(device: MockDevice) -> None:
     assert device.pool.used_bytes == 4 * 512 - 512
 
 
+@pytest.mark.parametrize("order", ["C", "F", (8, 32, 16), (48, 8, 24)])
+def test_results_have_the_order_that_was_promised(device: MockDevice, order: Any) -> None:
+    array = np.random.default_rng(0).random((2, 3, 2))
+    promised = Layout((2, 3, 2), F8, order)
+    (result,) = device.call(
+        TABLE["fft.irfftn"], [array, [2, 3, 2], [0, 1, 2], None], {}, [promised]
+    )
+    assert device.matches(result, promised)
+    np.testing.assert_allclose(result, np.fft.irfftn(array, (2, 3, 2), (0, 1, 2)))
+
+
 def test_memory_is_counted_until_the_last_reference_goes(device: MockDevice) -> None:
     owner = array(device, np.zeros(1000))
     view = device.view(owner, 8, Layout((3,), F8))
