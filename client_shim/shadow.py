@@ -36,10 +36,11 @@ def _reserve() -> mmap.mmap:
 
 _reserved = _reserve()
 REGION_BYTES = len(_reserved)
-_START: int = np.ndarray((1,), np.uint8, _reserved).ctypes.data
+START: int = np.ndarray((1,), np.uint8, _reserved).ctypes.data
+"""Address of the region."""
 # A mapping without access rights counts as read-only; NumPy must take it for writable, or flags
 # and in-place rules come out wrong.
-_region: Any = (ctypes.c_char * REGION_BYTES).from_address(_START)
+_region: Any = (ctypes.c_char * REGION_BYTES).from_address(START)
 
 
 def make(shape: tuple[int, ...], dtype: np.dtype[Any], order: Order = "C") -> Shadow:
@@ -70,7 +71,7 @@ def make(shape: tuple[int, ...], dtype: np.dtype[Any], order: Order = "C") -> Sh
 
 def offset_bytes(shadow: Shadow) -> int:
     """Return where in its owner a shadow begins."""
-    return int(shadow.__array_interface__["data"][0]) - _START
+    return int(shadow.__array_interface__["data"][0]) - START
 
 
 def at(

@@ -46,7 +46,12 @@ async def run(
     settings = load().settings
     offers = [] if first is not None else await cuda_offers()
     if not offers:
-        offers = mock_offers(max(1, settings.mock), settings.mock_memory, model=settings.mock_model)
+        offers = mock_offers(
+            max(1, settings.mock),
+            settings.mock_memory,
+            model=settings.mock_model,
+            race=settings.mock_race,
+        )
     workers = WorkerPool([offer.device.kind for offer in offers], warm=0, shares=shares)
     if first is not None:
         workers.adopt(first)

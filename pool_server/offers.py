@@ -137,15 +137,20 @@ MOCK_MODELS: dict[str, tuple[str, str]] = {
 """Maker and compute capability of what a mock may pass for; any other model is taken as it is."""
 
 
-def mock_offers(count: int, memory_bytes: int, first: int = 0, model: str = "") -> list[Offer]:
+def mock_offers(
+    count: int, memory_bytes: int, first: int = 0, model: str = "", race: int = 0
+) -> list[Offer]:
     """Make `count` mock GPUs of so much memory; their names say mock.
 
     Args:
         model: which GPU they pass for towards requests that name one.
+        race: seed of the order of what streams leave unordered; 0 = as it comes.
     """
     model = model.upper()
     maker, compute = MOCK_MODELS.get(model, ("", "9.0"))
     options: dict[str, Any] = {"model": model}
+    if race:
+        options["race"] = race
     if compute:
         options["compute"] = compute
     here = uuid.uuid4().hex[:12]

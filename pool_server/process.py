@@ -56,6 +56,7 @@ class ServeOptions:
     mock: int = 0
     mock_memory_bytes: int = 4 << 30
     mock_model: str = ""
+    mock_race: int = 0
     null: int = 0
     data_host: str = "127.0.0.1"
     warm: int = 1
@@ -95,6 +96,7 @@ def options(
         mock=mock,
         mock_memory_bytes=settings.mock_memory,
         mock_model=settings.mock_model,
+        mock_race=settings.mock_race,
         null=null,
         data_host=settings.data_host,
         warm=settings.warm,
@@ -113,7 +115,13 @@ async def find_offers(options: ServeOptions) -> list[Offer]:
         ConfigurationError: there is none.
     """
     offers = await cuda_offers() if options.cuda else []
-    offers += mock_offers(options.mock, options.mock_memory_bytes, len(offers), options.mock_model)
+    offers += mock_offers(
+        options.mock,
+        options.mock_memory_bytes,
+        len(offers),
+        options.mock_model,
+        options.mock_race,
+    )
     offers += null_offers(options.null, len(offers))
     if not offers:
         raise ConfigurationError(

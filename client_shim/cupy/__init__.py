@@ -10,6 +10,8 @@ import builtins as _builtins
 import sys as _sys
 from typing import Any
 
+from numpy.exceptions import VisibleDeprecationWarning
+
 from cupool.client_shim.cupy import _unsupported, cuda
 from cupool.client_shim.cupy._binary import *  # noqa: F403
 from cupool.client_shim.cupy._core import (  # order matters: the array class comes first
@@ -28,6 +30,7 @@ from cupool.client_shim.cupy._core._elementwise_kernel import ElementwiseKernel
 from cupool.client_shim.cupy._core._kernel import ufunc
 from cupool.client_shim.cupy._core._reduction_kernel import ReductionKernel
 from cupool.client_shim.cupy._core.core import ndarray
+from cupool.client_shim.cupy._core.dlpack import from_dlpack, fromDlpack
 from cupool.client_shim.cupy._core.fusion import fuse
 from cupool.client_shim.cupy._core.raw import RawKernel, RawModule
 from cupool.client_shim.cupy._creation import *  # noqa: F403
@@ -66,7 +69,7 @@ def get_default_memory_pool() -> Any:
 
 
 def get_default_pinned_memory_pool() -> Any:
-    """Return the pool of pinned host memory, which is always empty."""
+    """Return the pool of page-locked host memory."""
     return cuda.pinned_memory._default_pool
 
 

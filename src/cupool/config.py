@@ -228,6 +228,12 @@ class Settings:
         "CUPOOL_MOCK_MEMORY", 4 << 30, size, "memory of a mock GPU, in bytes"
     )
     mock_model: str = _setting("CUPOOL_MOCK_MODEL", "", text, "model that a mock GPU mimics")
+    mock_race: int = _setting(
+        "CUPOOL_MOCK_RACE",
+        0,
+        whole(0),
+        "seed of the order in which mock GPUs run what streams leave unordered; 0: as it comes",
+    )
     stats: bool = _setting(
         "CUPOOL_STATS", False, boolean, "print what travelled and what waited, at the end"
     )

@@ -34,6 +34,8 @@ def cupool(*arguments: object, **more: object) -> subprocess.CompletedProcess[st
         (["--", "-strange"], {}, [], ["-strange"]),
         (["x.py", "--", "y"], {}, ["x.py", "--", "y"], []),
         (["--mem", "1GiB", "x.py"], {"memory": "1GiB"}, ["x.py"], []),
+        (["--mock-race", "x.py", "--mock-race"], {"mock_race": "1"}, ["x.py", "--mock-race"], []),
+        (["--mock-race=7", "-c", "1"], {"mock_race": "7"}, ["-c", "1"], []),
         (["--mock-memory", "1GiB", "x.py", "-m", "y"], {"mock_memory": "1GiB"},
          ["x.py", "-m", "y"], []),
     ],

@@ -201,20 +201,29 @@ class Conversions:
 
         return foreign.export(self, _util.CUDA_ARRAY_INTERFACE_EXPORT_VERSION)  # type: ignore[arg-type]
 
-    def __dlpack__(self, **options: Any) -> Any:
-        raise OperationNotSupported(
-            "cupy.ndarray.__dlpack__ is not supported by cupool yet",
-            remedy="a pointer of a remote GPU means nothing to local libraries; use cupy.asnumpy",
-        )
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Return a capsule for `cupy.from_dlpack`, or with ``dl_device=(1, 0)`` of a host copy."""
+        from cupool.client_shim.cupy._core import dlpack
+
+        return dlpack.export(self, stream, max_version, dl_device, copy)  # type: ignore[arg-type]
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        from cupool.client_shim.cupy._core import core
+        from cupool.client_shim.cupy._core import dlpack
 
-        return (2, core.session_of(self).ordinal)  # type: ignore[arg-type]  # 2 = kDLCUDA
+        return dlpack.device_of(self)  # type: ignore[arg-type]
 
     def toDlpack(self) -> Any:
-        """Old name of `__dlpack__`."""
-        return self.__dlpack__()
+        """Deprecated: use `__dlpack__`."""
+        from cupool.client_shim.cupy._core import dlpack
+
+        return dlpack.toDlpack(self)  # type: ignore[arg-type]
 
     @property
     def cstruct(self) -> Any:

@@ -40,6 +40,7 @@ OPTIONS = {
         "mock",
         "mock_memory",
         "mock_model",
+        "mock_race",
     )
 }
 SWITCHES = {
@@ -51,6 +52,8 @@ SWITCHES = {
     "verbose": ("verbose", "1"),
 }
 """Options without a value: the setting and what it becomes."""
+_DEFAULTS = {"--mock-race": "--mock-race=1"}
+"""Options that may stand without their value."""
 
 
 @dataclass
@@ -107,9 +110,10 @@ def flags_of(arguments: list[str]) -> dict[str, str]:
 
 def _until_python(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Split off `-m module ...` or `-c code ...`, which are Python's and end our options."""
+    arguments = list(arguments)
     index = 0
     while index < len(arguments):
-        word = arguments[index]
+        word = arguments[index] = _DEFAULTS.get(arguments[index], arguments[index])
         if word in ("-m", "-c"):
             if index + 1 == len(arguments):
                 return arguments, []
