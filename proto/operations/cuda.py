@@ -1,4 +1,4 @@
-"""Memory by address, streams, events and graphs: what every device implements by itself.
+"""Memory by address, streams, events and graphs, which every device implements by itself; cuBLAS.
 
 Arguments, in the notation of `proto.values` (`ref` is [ARRAY, handle]; a stream is the ref of one,
 or nil for the null stream):
@@ -27,6 +27,28 @@ Requests:
 
 from cupool.proto.operations.operation import Operation
 
+_BLAS = {
+    "iamax": 1,
+    "iamin": 1,
+    "asum": 1,
+    "dot": 1,
+    "dotu": 1,
+    "dotc": 1,
+    "nrm2": 1,
+    "axpy": 0,
+    "scal": 0,
+    "gemv": 0,
+    "ger": 0,
+    "geru": 0,
+    "gerc": 0,
+    "sbmv": 0,
+    "gemm": -1,
+    "geam": -1,
+    "dgmm": -1,
+    "syrk": -1,
+}
+"""Functions of `cupy.cublas`, and the arrays that they make: -1 where `out` may be given."""
+
 OPERATIONS = (
     Operation("malloc", "core"),
     Operation("stream_create", "core"),
@@ -44,4 +66,8 @@ OPERATIONS = (
     Operation("event_query", "request", outputs=0),
     Operation("event_elapsed", "request", outputs=0),
     Operation("graph_dot", "request", outputs=0),
+    *(
+        Operation(f"cublas.{name}", "function", f"cupy.cublas.{name}", rule="own", outputs=count)
+        for name, count in _BLAS.items()
+    ),
 )

@@ -9,6 +9,7 @@ import importlib
 
 _CHAPTERS = (
     "creation",
+    "cuda",
     "fft",
     "indexing",
     "interpolate",
