@@ -75,7 +75,7 @@ def test_what_is_missing_says_so_and_feature_tests_see_it() -> None:
     with pytest.raises(OperationNotSupported, match=r"cupy\.cuda\.nccl\.get_version is"):
         cupy.cuda.nccl.get_version()
     with pytest.raises(NotImplementedError):
-        cupy.fromDlpack(None)
+        cupy.cuda.nccl.NcclCommunicator(1, (), 0)
 
 
 def test_star_import_gives_the_public_names() -> None:
