@@ -173,6 +173,12 @@ class CudaKernels:
             if not isinstance(owner, self._cupy.ndarray) or type(offset_bytes) is not int:
                 raise ProtocolViolation("a pointer is an array and an offset in bytes")
             return owner.data + offset_bytes
+        if isinstance(value, list):
+            array, index_bytes = value
+            if not isinstance(array, self._cupy.ndarray) or index_bytes not in (4, 8):
+                raise ProtocolViolation("an mdspan is an array and the size of its indices")
+            kind = self._cupy.int32 if index_bytes == 4 else self._cupy.int64
+            return array.mdspan(index_type=kind, allow_unsafe=True)
         if isinstance(value, np.void):
             return np.frombuffer(value.tobytes(), f"V{value.nbytes}")
         return value

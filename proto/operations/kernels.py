@@ -15,7 +15,7 @@
 
 A launch's arguments are a list: arrays; scalars, which are passed by their bytes; a structure as a
 scalar of a void dtype; None for a null pointer; (array, offset_bytes) for a pointer into the
-memory that an array owns.
+memory that an array owns; [array, index_bytes] for an mdspan of the array.
 
 Queries are answered as requests are, by the device:
 

@@ -231,5 +231,15 @@ class Conversions:
         raise OperationNotSupported("cupy.ndarray.cstruct is not supported by cupool")
 
     def mdspan(self, *, index_type: Any, allow_unsafe: bool = False) -> Any:
-        """Return a view for kernels as `cuda::std::mdspan`: not supported yet."""
-        raise OperationNotSupported("cupy.ndarray.mdspan is not supported by cupool yet")
+        """Return the array as an argument for a kernel that takes a `cuda::std::mdspan`.
+
+        Args:
+            index_type: int32 or int64; of extents and strides.
+            allow_unsafe: allow extents of 0 and strides that are not positive.
+
+        Raises:
+            ValueError, RuntimeError: the array cannot be one.
+        """
+        from cupool.client_shim.cupy._core._mdspan import mdspan
+
+        return mdspan(self, index_type, allow_unsafe)

@@ -16,6 +16,7 @@ import numpy as np
 from cupool.client_shim import session as _session
 from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core import calls, core
+from cupool.client_shim.cupy._core._mdspan import mdspan
 from cupool.client_shim.cupy.cuda import driver, memory
 from cupool.proto import values
 
@@ -268,6 +269,8 @@ def argument(value: Any, session: _session.DeviceSession) -> Any:
         return _pointer(value, session)
     if isinstance(value, CPointer):
         return int(value.ptr)
+    if isinstance(value, mdspan):
+        return (values.LIST, [_ref(value.array, session), value.index_bytes])
     if isinstance(value, np.ndarray):
         if value.size != 1:
             raise TypeError(

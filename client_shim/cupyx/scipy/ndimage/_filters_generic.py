@@ -165,8 +165,9 @@ def _window_kernel(function: Any, source: Any, target: Any, size: int) -> Elemen
         )
     made = _output_type(function, source, target)
     operation = f"""{made} found;
-        CArray<{c_type(source)}, 1, true, true> window(&windows[(ptrdiff_t)i * {size}], {{{size}}});
-        CArray<{made}, 1, true, true> results(&found, {{1}});
+        const ptrdiff_t length[] = {{{size}}}, one[] = {{1}};
+        CArray<{c_type(source)}, 1, true, true> window(&windows[(ptrdiff_t)i * {size}], length);
+        CArray<{made}, 1, true, true> results(&found, one);
         user_kernel::{function.name}(window, results);
         result[i] = {_converted("found", made, target)};"""
     return ElementwiseKernel(
@@ -217,7 +218,8 @@ def _reduction_function(kernel: ReductionKernel, source: Any, target: Any, size:
 #define POST_MAP(a) ({kernel.post_map_expr})
 __device__ void {kernel.name}(const CArray<{in_type}, 1, true, true>& _raw_{given.name},
                               CArray<{out_type}, 1, true, true>& _raw_{made.name}) {{
-  CIndexer<1> _in_ind({{{size}}});
+  const ptrdiff_t _shape[] = {{{size}}};
+  CIndexer<1> _in_ind(_shape);
   typedef {reduce_type} _type_reduce;
   _type_reduce _s = _type_reduce({kernel.identity});
   for (int _j = 0; _j < {size}; ++_j) {{

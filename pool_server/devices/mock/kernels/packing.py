@@ -70,7 +70,8 @@ def launch_argument(value: Any, is_array: bool) -> bytes:
     """Return the bytes of an argument of `RawKernel`.
 
     Args:
-        value: a device array, a scalar, or (array, offset in the memory that it owns).
+        value: a device array, a scalar, (array, offset in its memory), or an mdspan as
+            [array, bytes of an index].
 
     Raises:
         TypeError, ValueError: something else; an offset outside of the memory.
@@ -82,7 +83,18 @@ def launch_argument(value: Any, is_array: bool) -> bytes:
         if not isinstance(owner, np.ndarray) or type(offset_bytes) is not int:
             raise TypeError("a pointer is an array and an offset in bytes")
         return struct.pack("<q", address_of(owner) + offset_bytes)
+    if isinstance(value, list):
+        return _mdspan(*value)
     return scalar(value)
+
+
+def _mdspan(array: Any, index_bytes: Any) -> bytes:
+    """Return a `cuda::std::mdspan` structure: data, extents, strides in elements."""
+    if not isinstance(array, np.ndarray) or index_bytes not in (4, 8):
+        raise TypeError("an mdspan is an array and the size of its indices")
+    numbers = (*array.shape, *(s // array.itemsize for s in array.strides))
+    letter = "i" if index_bytes == 4 else "q"
+    return struct.pack(f"<q{len(numbers)}{letter}", address_of(array), *numbers)
 
 
 def fit(given: Sequence[bytes], parameters: Sequence[Any]) -> list[bytes]:
