@@ -88,16 +88,28 @@ _documentation.finish(globals(), "cupy")
 _documentation.finish(fft.__dict__, "cupy.fft")
 _documentation.finish(linalg.__dict__, "cupy.linalg")
 _documentation.finish(random.__dict__, "cupy.random")
+
+
+class _Lazy(type(_sys)):  # type: ignore[misc]  # the type of modules
+    """Stands for a module until somebody looks into it: `testing` costs 50 ms."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(self._load(), name)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._load())
+
+    def _load(self) -> Any:
+        from importlib import import_module
+
+        return import_module(f"cupool.client_shim.{self.__name__}")  # replaces this one here
+
+
+testing = _Lazy("cupy.testing")
 __all__ = [name for name in globals() if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "testing":  # for tests only: not loaded before somebody asks
-        from importlib import import_module
-
-        return import_module("cupool.client_shim.cupy.testing")
     raise AttributeError(f"module 'cupy' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), "testing"})

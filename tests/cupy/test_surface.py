@@ -82,3 +82,16 @@ def test_star_import_gives_the_public_names() -> None:
     names: dict[str, object] = {}
     exec("from cupy import *", names)
     assert {"array", "float32", "linalg", "random", "ndarray", "pi"} <= set(names)
+
+
+def test_public_functions_and_classes_say_that_they_are_cupys() -> None:
+    """dask imports the package that an array's type says it belongs to."""
+    for value in (cupy.sum, cupy.linalg.svd, cupy.random.Generator, cupy.random.default_rng):
+        assert value.__module__.partition(".")[0] == "cupy"
+
+
+def test_testing_is_among_the_eager_names() -> None:
+    """array-api-compat does `from cupy import *`, and SciPy's tests use its `testing`."""
+    space: dict[str, object] = {}
+    exec("from cupy import *", space)
+    assert callable(getattr(space["testing"], "assert_allclose"))  # noqa: B009

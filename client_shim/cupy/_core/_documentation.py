@@ -7,7 +7,7 @@ from typing import Any
 
 from cupool.proto.operations.api import listing
 
-_OURS = "cupool.client_shim.cupy"
+_OURS = ("cupool.client_shim.cupy", "cupy")
 
 
 def describe(name: str, what: str = "") -> str:
