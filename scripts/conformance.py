@@ -3,6 +3,7 @@
     python scripts/conformance.py                       the quick gate: a sample of cupy_tests
     python scripts/conformance.py --full --core         the eleven core folders, all tests
     python scripts/conformance.py scipy_tests --json out.json
+    python scripts/conformance.py dask                  a package that uses CuPy, all of its tests
     python scripts/conformance.py --from out.json --update --match "text" --reason "why"
     python scripts/conformance.py --coverage            write docs/coverage.md
 
@@ -18,7 +19,7 @@ import sys
 from pathlib import Path
 
 from conformance_parts import coverage, expected, report, running
-from conformance_parts.suites import CORE, EXPECTED, SUITES, Suite, fetch
+from conformance_parts.suites import CORE, EXPECTED, SUITES, Suite
 
 
 def _arguments() -> argparse.Namespace:
@@ -57,15 +58,15 @@ def _run(suite: Suite, arguments: argparse.Namespace) -> tuple[running.Results, 
     if arguments.stored:
         stored = json.loads(arguments.stored.read_text())
         return running.Results.from_json(stored["results"]), stored["units"]
-    tests = fetch(suite)
-    units = _units(suite, tests, arguments)
+    place = suite.place()
+    units = _units(suite, place.folder, arguments)
     options = running.Options(
         full=arguments.full,
         processes=arguments.n,
         seed=arguments.seed,
         environment={"CUPOOL_POOL": arguments.pool, "CUPOOL_CARRIER": arguments.carrier},
     )
-    results = running.run(suite, tests, units, options, lambda text: print(text, flush=True))
+    results = running.run(suite.name, place, units, options, lambda text: print(text, flush=True))
     return results, units
 
 
@@ -89,8 +90,9 @@ def main() -> int:
         coverage.write()
         return 0
     suite = SUITES[arguments.suite]
-    results, units = _run(suite, arguments)
+    arguments.full = arguments.full or not suite.sampled
     mode = "full" if arguments.full else "sample"
+    results, units = _run(suite, arguments)
     path = EXPECTED / f"{suite.name}.{mode}.txt"
     verdict = expected.compare(results.outcomes, expected.read(path), units)
     if arguments.json:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from conformance_parts.suites import EXPECTED, ROOT, Suite
+from conformance_parts.places import EXPECTED, ROOT, Place
 
 _FIRST = ("fft", "math", "core", "random", "linalg", "ndimage", "sparse", "signal")
 """Pieces that take longest start first."""
@@ -81,7 +80,11 @@ class Results:
 
 
 def run(
-    suite: Suite, tests: Path, units: Sequence[str], options: Options, say: Callable[[str], None]
+    suite: str,
+    place: Place,
+    units: Sequence[str],
+    options: Options,
+    say: Callable[[str], None],
 ) -> Results:
     """Run pieces of a suite and collect what came out."""
     results = Results()
@@ -92,7 +95,7 @@ def run(
             number, unit = numbered
             record = Path(scratch) / f"{number}.jsonl"
             began = monotonic()
-            problem = _run_unit(suite, tests, unit, options, record)
+            problem = _run_unit(suite, place, unit, options, record)
             results.seconds[unit] = round(monotonic() - began, 1)
             if problem:
                 results.broken[unit] = problem
@@ -106,43 +109,34 @@ def run(
     return results
 
 
-def _run_unit(suite: Suite, tests: Path, unit: str, options: Options, record: Path) -> str:
+def _run_unit(suite: str, place: Place, unit: str, options: Options, record: Path) -> str:
     """Run one piece; return what went wrong with its process, or nothing."""
     scripts = Path(__file__).resolve().parents[1]
     environment = {
         **os.environ,
         **options.environment,
-        # The tree this script is in, also where another one is installed.
-        "PYTHONPATH": os.pathsep.join((str(scripts), str(ROOT / "src"))),
+        **place.environment,
+        "PYTHONPATH": f"{scripts}{os.pathsep}{ROOT / 'src'}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
-        "CUPY_SEED": "0",
-        "CUPY_TEST_GPU_LIMIT": "1",
         "CUPOOL_CONFORMANCE_RESULTS": str(record),
-        "CUPOOL_CONFORMANCE_SKIPS": str(EXPECTED / f"{suite.name}.skips.txt"),
+        "CUPOOL_CONFORMANCE_SKIPS": str(EXPECTED / f"{suite}.skips.txt"),
     }
     environment.pop("CUPY_TEST_RANDOM_SUBSAMPLE", None)
     if not options.full:
         environment["CUPY_TEST_RANDOM_SUBSAMPLE"] = "1"
         environment["_CUPY_TEST_SUBSAMPLE_SEED"] = str(options.seed)
-    command = [sys.executable, "-m", "cupool", "run", "-m", "pytest"]
+    command = [place.python, "-m", "cupool", "run", "-m", "pytest"]
     command += ["-p", "conformance_parts.plugin"]
     command += ["-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command += [
-        "--continue-on-collection-errors",
-        "--import-mode=append",
-        "-q",
-        "--tb=short",
-        "-m",
-        "not slow and not multi_gpu",
-    ]
+    command += ["--import-mode=append", "-q", "--tb=short", *place.options]
     command += [f"--timeout={options.test_timeout_s}", unit]
     log = record.with_suffix(".log")
     with log.open("w") as output:
         try:
             code = subprocess.run(
                 command,
-                cwd=tests,
+                cwd=place.folder,
                 env=environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -8,19 +8,21 @@ import sys
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
-import platformdirs
+from conformance_parts.downstream import DOWNSTREAM, Downstream
+from conformance_parts.places import EXPECTED, ROOT, Place, cache
 
-ROOT = Path(__file__).resolve().parents[2]
-EXPECTED = ROOT / "tests" / "conformance_expected"
+__all__ = ["CORE", "EXPECTED", "ROOT", "SUITES", "Suite", "Upstream"]
+
 CORE = (
     "core creation fft indexing linalg logic manipulation math random sorting statistics"
 ).split()
 
 
 @dataclass(frozen=True)
-class Suite:
-    """Tests that others wrote.
+class Upstream:
+    """Tests of CuPy itself.
 
     Attributes:
         name: on the command line and of the files of expected failures.
@@ -35,6 +37,15 @@ class Suite:
     folder: str
     left_out: tuple[str, ...] = ()
 
+    sampled = True
+
+    def place(self) -> Place:
+        """Return where it runs, downloaded if need be."""
+        options = ("--continue-on-collection-errors", "-m", "not slow and not multi_gpu")
+        environment = {"CUPY_SEED": "0", "CUPY_TEST_GPU_LIMIT": "1"}
+        environment["CUPOOL_CONFORMANCE_PRIVATE"] = "1"
+        return Place(_fetch(self), sys.executable, environment, options)
+
     def units(self, tests: Path) -> list[str]:
         """Return what runs as one pytest process each: folders, and files beside them.
 
@@ -47,29 +58,32 @@ class Suite:
         return [unit for unit in found if Path(unit).name not in self.left_out]
 
 
-SUITES = {
+Suite: TypeAlias = Upstream | Downstream
+
+SUITES: dict[str, Suite] = {
     suite.name: suite
     for suite in (
-        Suite("cupy_tests", "cupy", "14.2.0", "cupy_tests", ("cuda_tests",)),
-        Suite("cuda_tests", "cupy", "14.2.0", "cupy_tests/cuda_tests"),
-        Suite("scipy_tests", "cupy", "14.2.0", "cupyx_tests/scipy_tests"),
+        Upstream("cupy_tests", "cupy", "14.2.0", "cupy_tests", ("cuda_tests",)),
+        Upstream("cuda_tests", "cupy", "14.2.0", "cupy_tests/cuda_tests"),
+        Upstream("scipy_tests", "cupy", "14.2.0", "cupyx_tests/scipy_tests"),
+        Upstream("jit_tests", "cupy", "14.2.0", "cupyx_tests/jit_tests"),
+        *DOWNSTREAM,
     )
 }
 
 
-def fetch(suite: Suite) -> Path:
+def _fetch(suite: Upstream) -> Path:
     """Return the folder `tests` of a suite's distribution, downloaded once into the user's cache.
 
     Only the tests are unpacked: the package itself must not be importable beside ours.
     """
-    cache = Path(platformdirs.user_cache_dir("cupool")) / "conformance"
-    home = cache / f"{suite.package}-{suite.version}"
+    into = cache()
+    home = into / f"{suite.package}-{suite.version}"
     if (home / "complete").is_file():
         return home / "tests"
-    cache.mkdir(parents=True, exist_ok=True)
-    archive = cache / f"{suite.package}-{suite.version}.tar.gz"
+    archive = into / f"{suite.package}-{suite.version}.tar.gz"
     if not archive.is_file():
-        _download(suite, cache)
+        _download(suite, into)
     prefix = f"{suite.package}-{suite.version}/"
     with tarfile.open(archive) as opened:
         wanted = [
@@ -78,13 +92,13 @@ def fetch(suite: Suite) -> Path:
             if member.name.startswith(f"{prefix}tests/")
             or member.name in (f"{prefix}pyproject.toml", f"{prefix}setup.cfg")
         ]
-        opened.extractall(cache, wanted, filter="data")
+        opened.extractall(into, wanted, filter="data")
     (home / "complete").touch()
     return home / "tests"
 
 
-def _download(suite: Suite, cache: Path) -> None:
+def _download(suite: Upstream, into: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", f"{suite.package}=={suite.version}"]
-    command += ["--no-deps", "--no-binary", suite.package, "--quiet", "--dest", str(cache)]
+    command += ["--no-deps", "--no-binary", suite.package, "--quiet", "--dest", str(into)]
     # CuPy's build looks for CUDA, even to tell its version, unless it builds for its documents.
     subprocess.run(command, check=True, env={**os.environ, "READTHEDOCS": "True"})
