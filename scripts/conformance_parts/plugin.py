@@ -22,7 +22,8 @@ import pytest
 from conformance_parts import expected, private_names
 from cupool.client_shim import session as _session
 
-if os.environ.get("CUPOOL_CONFORMANCE_PRIVATE"):
+_UPSTREAM = bool(os.environ.get("CUPOOL_CONFORMANCE_PRIVATE"))
+if _UPSTREAM:
     private_names.install()
 
 _RESULTS = os.environ["CUPOOL_CONFORMANCE_RESULTS"]
@@ -104,7 +105,7 @@ random.seed(0)  # combinations of dtypes are drawn while the tests are read
 
 
 def _name(nodeid: str) -> str:
-    return nodeid.removeprefix("tests/")
+    return nodeid.removeprefix("tests/") if _UPSTREAM else nodeid
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
