@@ -66,7 +66,6 @@ def fill(namespace: dict[str, Any], module: str) -> None:
         elif kind == "class":
             namespace[short] = _class(name)
 
-
     _rename(namespace)
 
 

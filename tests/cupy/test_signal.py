@@ -251,3 +251,9 @@ def test_leading_zeros_warn() -> None:
     with pytest.warns(ours.BadCoefficients):
         num, _ = ours.normalize(cp.asarray([0.0, 1, 2]), cp.asarray([2.0, 1]))
     np.testing.assert_array_equal(num.get(), [0.5, 1])
+
+
+def test_filters_take_numbers_as_denominators() -> None:
+    x = np.sin(np.arange(30.0))
+    got = ours.filtfilt(cp.ones(5) / 5, 1, cp.asarray(x))
+    np.testing.assert_allclose(got.get(), theirs.filtfilt(np.ones(5) / 5, 1, x), rtol=1e-10)

@@ -23,7 +23,7 @@ import numpy as np
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._creation.from_data import asarray
 
-__all__ = ["Spec", "declared", "send"]
+__all__ = ["Spec", "declared", "lines", "send"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 ndarray = core.ndarray
@@ -35,6 +35,25 @@ class Spec(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     order: Any = "C"
+
+
+def lines(*names: str) -> Callable[[_F], _F]:
+    """Let parameters of these names be numbers or sequences, which become arrays of one axis."""
+
+    def decorate(function: _F) -> _F:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def converting(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs)
+            for name in names:
+                value = asarray(given.arguments[name])
+                given.arguments[name] = value if value.ndim else value.reshape(1)
+            return function(*given.args, **given.kwargs)
+
+        return converting  # type: ignore[return-value]
+
+    return decorate
 
 
 def declared(path: str) -> Callable[[_F], _F]:

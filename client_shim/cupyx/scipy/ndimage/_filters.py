@@ -45,7 +45,7 @@ def _weighted(
 ) -> ndarray:
     """Filter with an array of weights, which has an axis for each that is filtered."""
     axes = _util.check_axes(axes, input.ndim)
-    _util.check_modes(mode, len(axes))
+    _util.check_modes((mode,), 1)
     if len(axes) < input.ndim and weights.ndim != len(axes):
         raise RuntimeError(f"weights.ndim ({weights.ndim}) must match len(axes) ({len(axes)})")
     if sum(n != 0 for n in weights.shape) != len(axes):
@@ -169,7 +169,7 @@ def uniform_filter(
 ) -> Any:
     """Return the mean of a box of `size` around each element."""
     count = len(_util.check_axes(axes, input.ndim))
-    _util.check_origins(origin, _util.sequence(size, count, "size", int))
+    _util.check_origins(origin, _util.sequence(size, count, "size", int), least=2)
     _util.check_modes(mode, count)
     return _derived(input, output, mode, cval)
 

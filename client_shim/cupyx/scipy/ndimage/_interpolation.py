@@ -282,7 +282,8 @@ def zoom(
     _check(order, mode)
     factors = _zooms(zoom, input.ndim)
     if grid_mode and mode in ("constant", "wrap"):
-        warnings.warn(f"mode 'grid-{mode}' is meant for grid_mode, not '{mode}'", stacklevel=2)
+        advice = f"It is recommended to use mode = grid-{mode} instead of {mode}"
+        warnings.warn(f"{advice} when grid_mode is True.", stacklevel=2)
     shape = tuple(round(n * z) for n, z in zip(input.shape, factors, strict=True))
     given = {"input": input, "zoom": factors, "output": output, "order": order, "mode": mode}
     given |= {"cval": cval, "prefilter": prefilter, "grid_mode": grid_mode}

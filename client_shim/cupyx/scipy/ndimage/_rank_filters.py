@@ -24,6 +24,7 @@ __all__ = [
 ]
 ndarray = core.ndarray
 _operation = declared("scipy.ndimage")
+_BY_RANK = ("rank_filter", "median_filter", "percentile_filter")
 
 
 def footprint_shape(count: int, size: Any, footprint: Any, structure: Any = None) -> Any:
@@ -48,6 +49,22 @@ def footprint_shape(count: int, size: Any, footprint: Any, structure: Any = None
     return element.shape
 
 
+def _needs_one_mode(footprint: Any, structure: Any, by_rank: bool) -> bool:
+    """Whether all axes share one boundary mode: where the filter is not one of lines.
+
+    A footprint is looked at for that, as CuPy does: a wait.
+
+    Raises:
+        ValueError: a footprint without elements.
+    """
+    if footprint is None:
+        return structure is not None or by_rank
+    elements = footprint.get()
+    if not elements.any():
+        raise ValueError("all-zero footprint is not supported")
+    return structure is not None or by_rank or not elements.all()
+
+
 def ranked(
     name: str,
     input: Any,
@@ -67,7 +84,8 @@ def ranked(
     footprint = None if footprint is None else _util.on_device(footprint).astype(bool, copy=False)
     structure = more.get("structure")
     widths = footprint_shape(len(found), size, footprint, structure)
-    _util.check_modes(mode, len(found))
+    one_mode = _needs_one_mode(footprint, structure, name.endswith(_BY_RANK))
+    _util.check_modes((mode,) if one_mode else mode, 1 if one_mode else len(found))
     _util.check_origins(origin, widths)
     given = {"input": input, **more, "output": output, "mode": mode, "cval": cval}
     given["origin"] = origin

@@ -52,7 +52,7 @@ def sequence(
     """
     if isinstance(value, str) or not isinstance(value, Iterable):
         return [convert(value)] * length
-    if isinstance(value, ndarray) and value.ndim == 0:
+    if isinstance(value, (ndarray, np.ndarray)) and value.ndim == 0:
         return [convert(value)] * length
     values = [convert(v) for v in value]
     if len(values) != length:
@@ -90,10 +90,13 @@ def check_modes(mode: Any, length: int) -> None:
             raise RuntimeError(f"boundary mode not supported (actual: {one})")
 
 
-def check_origins(origin: Any, widths: Any) -> None:
-    """Check that each origin lies within its filter: ValueError if not."""
+def check_origins(origin: Any, widths: Any, least: int = 0) -> None:
+    """Check that each origin lies within its filter: ValueError if not.
+
+    Filters narrower than `least` change nothing and are not looked at.
+    """
     for one, width in zip(sequence(origin, len(widths), "origin", int), widths, strict=True):
-        if not 0 <= width // 2 + one < width:
+        if width >= least and not 0 <= width // 2 + one < width:
             raise ValueError("invalid origin")
 
 

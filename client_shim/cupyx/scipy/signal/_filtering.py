@@ -13,7 +13,7 @@ import numpy as np
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy._core._dtype import complex_of, to_inexact
 from cupool.client_shim.cupy._functions import warn_complex
-from cupool.client_shim.cupyx.scipy._declared import Spec, declared
+from cupool.client_shim.cupyx.scipy._declared import Spec, declared, lines
 from cupool.client_shim.cupyx.scipy.ndimage._util import sequence
 
 __all__ = [
@@ -65,6 +65,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return [result, Spec(zi.shape or (1,), result.dtype)]
 
 
+@lines("b", "a")
 @_operation
 def lfilter_zi(b: Any, a: Any) -> Any:
     """Return the state of `lfilter` in which a constant 1 goes in."""
@@ -129,6 +130,7 @@ def _check_padding(padtype: Any, padlen: Any, length: int, taps: int) -> None:
         )
 
 
+@lines("b", "a", "x")
 @_operation
 def filtfilt(
     b: Any,
