@@ -76,7 +76,9 @@ class Emitter:
         self.count = 0
         self.prefix = "L."
         self.seen: set[str] = set()
-        self.trusted: dict[int, str] = {}
+        # Accesses that need no check: the pointer of thread 0 of the row, and the step in bytes.
+        self.trusted: dict[int, tuple[str, int]] = {}
+        self.row_x = "%tid.x"
         self.locals: dict[str, int] = {}
         self.local_bytes = 0
         self.buffers: dict[str, str] = {}
@@ -224,7 +226,7 @@ class Emitter:
 
     def index(self, register: str, axis: int) -> str:
         if self.plain:
-            return f"%{register}.{'xyz'[axis]}"
+            return self.row_x if (register, axis) == ("tid", 0) else f"%{register}.{'xyz'[axis]}"
         if register in ("tid", "ctaid"):
             return self.field(
                 "%t", {"tid": abi.THREAD_TID, "ctaid": abi.THREAD_CTAID}[register] + 4 * axis
@@ -237,7 +239,7 @@ class Emitter:
             return self.field("%t", abi.THREAD_LINEAR)
         rows = self.let("mul i32 %ntid.y, %tid.z")
         row = self.let(f"add i32 {rows}, %tid.y")
-        return self.let(f"add i32 {self.let(f'mul i32 {row}, %ntid.x')}, %tid.x")
+        return self.let(f"add i32 {self.let(f'mul i32 {row}, %ntid.x')}, {self.row_x}")
 
     def _lanemask(self, kind: str) -> str:
         lane = self.let(f"and i32 {self.linear()}, 31")
@@ -293,7 +295,8 @@ class Emitter:
             return self._parameter(ins, base, offset, size)
         trusted = self.trusted.get(id(ins))
         if trusted is not None:
-            return trusted
+            along = self.let(f"mul i64 {self.let(f'zext i32 {self.row_x} to i64')}, {trusted[1]}")
+            return self.let(f"getelementptr i8, ptr {trusted[0]}, i64 {along}")
         value = self.value(base, "b64") if base not in self.function.registers else self._base(base)
         address = self.let(f"add i64 {value}, {offset}") if offset else value
         if space == "shared":

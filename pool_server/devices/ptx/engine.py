@@ -161,6 +161,7 @@ class Engine:
     def _binary(self, ptx: bytes) -> Binary:
         checked = self.options.checked
         key = hashlib.sha256(b"%d" % checked + jit.fingerprint().encode() + ptx).hexdigest()
+        jit.runtime(self._disk)
         with self._lock:
             found = self._binaries.get(key)
             if found is not None:

@@ -18,6 +18,7 @@ from typing import Any
 
 from cupool.errors import OperationNotSupported
 from cupool.pool_server.devices.ptx import abi
+from cupool.pool_server.devices.ptx.cache import DiskCache
 
 try:
     import llvmlite
@@ -116,15 +117,14 @@ def compile_text(text: str) -> bytes:
 class Runtime:
     """The compiled C runtime."""
 
-    def __init__(self) -> None:
-        module = llvm.parse_assembly(_native("runtime"))
-        module.link_in(llvm.parse_assembly(_native("printing")))
-        module.link_in(llvm.parse_assembly(_switch()))
-        machine = _machine()
-        _optimise(module, machine, 1)
-        self._code = Code.__new__(Code)
-        self._code._engine = llvm.create_mcjit_compiler(module, machine)
-        self._code._engine.finalize_object()
+    def __init__(self, disk: DiskCache | None) -> None:
+        name = f"runtime-{fingerprint()}.o"
+        data = disk.get(name) if disk is not None else None
+        if data is None:
+            data = self._compile()
+            if disk is not None:
+                disk.put(name, data)
+        self._code = Code(data)
         for name in CALLABLE[:-2]:
             llvm.add_symbol(name, self._code.address(name))
         u64, pointer = ctypes.c_uint64, ctypes.c_void_p
@@ -136,6 +136,15 @@ class Runtime:
         )
         self.free_machine = ctypes.CFUNCTYPE(None, pointer)(self._code.address("rt_machine_free"))
 
+    @staticmethod
+    def _compile() -> bytes:
+        # The text comes from an optimising compiler: only code must be made of it.
+        with closing(llvm.create_context()) as context:
+            with closing(llvm.parse_assembly(_native("runtime"), context)) as module:
+                module.link_in(llvm.parse_assembly(_native("printing"), context))
+                module.link_in(llvm.parse_assembly(_switch(), context))
+                return bytes(_machine(1).emit_object(module))
+
 
 def _switch() -> str:
     source = abi.SWITCH_X86_64 if platform.machine() == "x86_64" else abi.SWITCH_AARCH64
@@ -145,19 +154,19 @@ def _switch() -> str:
 _runtime: Runtime | None = None
 
 
-def runtime() -> Runtime:
-    """Return the runtime of this process, compiled at the first call."""
-    _start()
-    assert _runtime is not None
-    return _runtime
-
-
-def _start() -> None:
+def runtime(disk: DiskCache | None = None) -> Runtime:
+    """Return the runtime of this process, which the first call compiles or finds on disk."""
     global _runtime
-    require()
     with _lock:
         if _runtime is None:
-            llvm.initialize_native_target()
-            llvm.initialize_native_asmprinter()
-            llvm.initialize_native_asmparser()
-            _runtime = Runtime()
+            _start()
+            _runtime = Runtime(disk)
+        return _runtime
+
+
+@cache
+def _start() -> None:
+    require()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()

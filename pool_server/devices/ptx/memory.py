@@ -27,7 +27,7 @@ def space_of(ins: Instruction) -> str:
     return "generic"
 
 
-def _shape(ins: Instruction) -> tuple[str, int]:
+def shape_of(ins: Instruction) -> tuple[str, int]:
     count = next((int(m[1]) for m in ins.modifiers if m in ("v2", "v4", "v8")), 1)
     return ins.types[-1], count
 
@@ -38,7 +38,7 @@ def _suffix(ins: Instruction) -> str:
 
 @instruction("ld", "ldu")
 def load(e: Emitter, ins: Instruction) -> None:
-    type_, count = _shape(ins)
+    type_, count = shape_of(ins)
     size, space = SIZES[type_], space_of(ins)
     pointer = e.pointer(ins, ins.operands[1], space, size * count, size * count)
     i = int_type(type_)
@@ -57,7 +57,7 @@ def load(e: Emitter, ins: Instruction) -> None:
 
 @instruction("st")
 def store(e: Emitter, ins: Instruction) -> None:
-    type_, count = _shape(ins)
+    type_, count = shape_of(ins)
     size = SIZES[type_]
     values = [e.value(v, type_) for v in vector(ins.operands[1])]
     pointer = e.pointer(ins, ins.operands[0], space_of(ins), size * count, size * count)
@@ -172,7 +172,7 @@ def _combine(e: Emitter, ins: Instruction, name: str, type_: str, old: str, b: s
 def atomic(e: Emitter, ins: Instruction) -> None:
     names = ("add", "min", "max", "exch", "cas", "inc", "dec", "and", "or", "xor")
     name = next(m for m in ins.modifiers if m in names)
-    type_, count = _shape(ins)
+    type_, count = shape_of(ins)
     operands = ins.operands if ins.opcode == "atom" else ["_", *ins.operands]
     size, i = SIZES[type_], int_type(type_)
     values = vector(operands[2])

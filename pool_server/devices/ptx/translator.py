@@ -13,6 +13,7 @@ from cupool.pool_server.devices.ptx import abi, arithmetic, control, conversion,
 from cupool.pool_server.devices.ptx.emitter import Emitter
 from cupool.pool_server.devices.ptx.errors import PtxError
 from cupool.pool_server.devices.ptx.layout import Layout, align_up, lay_out
+from cupool.pool_server.devices.ptx.rows import Rows
 from cupool.pool_server.devices.ptx.syntax import (
     Function,
     Instruction,
@@ -359,23 +360,45 @@ class EntryText:
         e.out("br label %for.y")
         e.label("for.y")
         e.out("%tid.y = phi i32 [ 0, %for.z ], [ %y.next, %next.y ]")
-        e.out("br label %for.x")
-        e.label("for.x")
-        e.out("%tid.x = phi i32 [ 0, %for.y ], [ %x.next, %next.x ]")
-        for axis in range(3):
-            pointer = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_TID + 4 * axis}")
-            e.out(f"store i32 %tid.{'xyz'[axis]}, ptr {pointer}")
-        top = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_LOCAL_TOP}")
-        e.out(f"store i64 {e.let(f'add i64 %frame, {e.local_bytes}')}, ptr {top}")
-        e.leave = "next.x"
-        e.clear_registers()
-        emit_body(e)
-        e.out("br label %next.x")
-        for letter, outer in (("x", "next.y"), ("y", "next.z"), ("z", "leave")):
+        rows = Rows(e.function)
+        fast = bool(rows.sites)
+        if fast:
+            e.out(f"br i1 {rows.precheck(e)}, label %fast.x.head, label %for.x.head")
+            self._row("fast", rows.is_quiet)
+            e.trusted.clear()
+        else:
+            e.out("br label %for.x.head")
+        self._row("for", False)
+        for letter, outer in (("y", "next.z"), ("z", "leave")):
             e.label(f"next.{letter}")
             e.out(f"%{letter}.next = add i32 %tid.{letter}, 1")
             again = e.let(f"icmp ult i32 %{letter}.next, %ntid.{letter}")
             e.out(f"br i1 {again}, label %for.{letter}, label %{outer}")
+
+    def _row(self, name: str, quiet: bool) -> None:
+        """Write the loop over x; a quiet body neither faults nor calls, so nobody asks for tid."""
+        e = self.emitter
+        x = e.row_x = f"%{name}.tid.x"
+        e.prefix, e.leave = f"{name}.", f"{name}.next.x"
+        e.seen.clear()
+        head = f"{name}.x.head"
+        e.label(head)
+        e.out(f"br label %{name}.x")
+        e.label(f"{name}.x")
+        e.out(f"{x} = phi i32 [ 0, %{head} ], [ %{name}.x.next, %{e.leave} ]")
+        if not quiet:
+            for axis, value in enumerate((x, "%tid.y", "%tid.z")):
+                pointer = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_TID + 4 * axis}")
+                e.out(f"store i32 {value}, ptr {pointer}")
+            top = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_LOCAL_TOP}")
+            e.out(f"store i64 {e.let(f'add i64 %frame, {e.local_bytes}')}, ptr {top}")
+        e.clear_registers()
+        emit_body(e)
+        e.out(f"br label %{e.leave}")
+        e.label(e.leave)
+        e.out(f"%{name}.x.next = add nuw i32 {x}, 1")
+        again = e.let(f"icmp ult i32 %{name}.x.next, %ntid.x")
+        e.out(f"br i1 {again}, label %{name}.x, label %next.y")
 
 
 def begin(e: Emitter) -> None:
