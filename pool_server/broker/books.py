@@ -48,6 +48,7 @@ class Books:
         taken: by device; devices that nobody holds have no entry.
         bandwidth: by server, in Mbit/s.
         used: by tenant.
+        ranks: how many leases there are of each priority.
         on_device: the leases on each device.
         touched: devices whose room has changed since it was cleared.
         revision: grows with each change.
@@ -61,6 +62,7 @@ class Books:
         self.taken: dict[DeviceKey, Taken] = {}
         self.bandwidth: dict[str, int] = {}
         self.used: dict[str, Used] = {}
+        self.ranks: dict[int, int] = {}
         self.on_device: dict[DeviceKey, dict[str, Placement]] = {}
         self.touched: set[DeviceKey] = set()
         self.changes: list[c.Change] = []
@@ -90,6 +92,7 @@ class Books:
                 self.leases[change.lease_id].closing = True
             case c.LeaseEnded():
                 lease = self.leases.pop(change.lease_id)
+                self._rank(lease, -1)
                 for placement in lease.placements.values():
                     self._give_back(lease, placement)
             case _:
@@ -126,10 +129,16 @@ class Books:
             change.size,
             change.terms,
             NEVER if change.ends_at is None else change.ends_at,
+            number=self.revision,
             placements=dict(change.placements),
         )
+        self._rank(lease, 1)
         for placement in lease.placements.values():
             self._take(lease, placement)
+
+    def _rank(self, lease: Lease, more: int) -> None:
+        rank = lease.terms.priority
+        self.ranks[rank] = self.ranks.get(rank, 0) + more
 
     def _take(self, lease: Lease, placement: Placement) -> None:
         key = (placement.server, placement.ordinal)

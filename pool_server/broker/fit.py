@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator
+
 from cupool.pool_server.broker.ledger import Ledger, carriers_to
 from cupool.pool_server.broker.model import (
     Placement,
@@ -73,6 +77,19 @@ class Fit:
                 self._update_device(server, ordinal)
         touched.clear()
 
+    @contextlib.contextmanager
+    def without(self, devices: Iterable[tuple[str, int]]) -> Iterator[None]:
+        """Within the block, nothing fits on these devices."""
+        keys = [key for key in devices if key[0] in self._known]
+        for name, ordinal in keys:
+            room = self._room(self._known[name], ordinal)
+            self.fleet.update(dataclasses.replace(room, free_bytes=-1, leases=1, exclusive=True))
+        try:
+            yield
+        finally:
+            for name, ordinal in keys:
+                self._update_device(self._known[name], ordinal)
+
     def _update_server(self, server: Server, now: float) -> None:
         taken = self._ledger.books.bandwidth.get(server.name, 0)
         up = (
@@ -89,30 +106,31 @@ class Fit:
         self.fleet.update_server(room)
 
     def _update_device(self, server: Server, ordinal: int) -> None:
+        self.fleet.update(self._room(server, ordinal))
+
+    def _room(self, server: Server, ordinal: int) -> DeviceRoom:
         spec = server.devices[ordinal]
         taken = self._ledger.books.taken.get((server.name, ordinal))
         held = self._ledger.books.on_device.get((server.name, ordinal), {})
         gang = 0
         if taken is not None and taken.whole:
             gang = max(self._ledger.leases[each].size for each in held)
-        self.fleet.update(
-            DeviceRoom(
-                server.name,
-                ordinal,
-                spec.memory_bytes,
-                spec.memory_bytes - (taken.memory_bytes if taken else 0),
-                1000 - (taken.milli if taken else 0),
-                taken.leases if taken else 0,
-                bool(taken and taken.whole),
-                gang,
-                spec.model,
-                capability(spec.compute_capability),
-                server.zone,
-                server.rack,
-                self._tenants.device_partition(server, ordinal),
-                frozenset((*spec.taints, *server.taints)),
-                not spec.unhealthy,
-            )
+        return DeviceRoom(
+            server.name,
+            ordinal,
+            spec.memory_bytes,
+            spec.memory_bytes - (taken.memory_bytes if taken else 0),
+            1000 - (taken.milli if taken else 0),
+            taken.leases if taken else 0,
+            bool(taken and taken.whole),
+            gang,
+            spec.model,
+            capability(spec.compute_capability),
+            server.zone,
+            server.rack,
+            self._tenants.device_partition(server, ordinal),
+            frozenset((*spec.taints, *server.taints)),
+            not spec.unhealthy,
         )
 
     # ------------------------------------------------------------ questions

@@ -42,6 +42,8 @@ from cupool.pool_server.broker.tenants import Tenants
 from cupool.pool_server.broker.timers import Timers
 
 _MOST_RETRIES = 3
+_LOOK_S = 1.0
+"""How often it is looked whether the first in line can be served sooner on other devices."""
 _SHORT_LINE = 64
 """In a line of up to so many everybody is told each change of place at once."""
 
@@ -115,24 +117,22 @@ class Line:
                 skipped.add((wish.priority, wish.tenant))
                 continue
             demand, placements = self._find(wish, failed)
-            if placements is not None and self._may_have(first, wish, placements, now):
+            if placements is not None and first is not None and self._hold(first, now):
+                placements = self._beside(wish, demand, placements, now)
+            if placements is not None:
                 self._grant(request, demand, placements, now, decisions)
                 return True
-            if placements is None and self._never(request, now):
+            if self._never(request, now):
                 self._drop(request, decisions)
                 decisions.append(self.refusal(request, now))
                 return True
             if first is None:
-                if self._hold(request, demand, now, decisions):
-                    first = request
-                else:
-                    request.blocked = "servers that could serve it take nothing new at the moment"
+                first = request
+                self._make_room(request, demand, now, decisions)
                 continue
             tried += 1
             if tried >= self.limits.backfill:
                 break
-        if first is None:
-            self.reservation = None
         return False
 
     def _find(self, wish: Wish, failed: set[Demand]) -> tuple[Demand, list[Placement] | None]:
@@ -147,12 +147,16 @@ class Line:
                     failed.add(queued)
         return demand, placements
 
-    def _may_have(
-        self, first: Request | None, wish: Wish, placements: list[Placement], now: float
-    ) -> bool:
-        if first is None or self.reservation is None:
-            return True
-        return leaves_room(self.reservation, wish, placements, self.ledger, now)
+    def _beside(
+        self, wish: Wish, demand: Demand, placements: list[Placement], now: float
+    ) -> list[Placement] | None:
+        """Return where a request can be served without delaying the first in line, if anywhere."""
+        held = self.reservation
+        assert held is not None
+        if leaves_room(held, wish, placements, self.ledger, now):
+            return placements
+        with self.fit.without(held.devices):
+            return self.fit.place(wish, demand)
 
     def _never(self, request: Request, now: float) -> bool:
         """Whether no server, were it empty, could serve a request; looked up once for a fleet."""
@@ -161,44 +165,59 @@ class Line:
         request.checked = self.fit.fleet.layout
         return self.fit.never(request.wish) is not None
 
-    def _hold(self, request: Request, demand: Demand, now: float, out: list[Decision]) -> bool:
-        """Hold devices for the first in line; False if no server can have them at present."""
-        held = self.reservation
-        if held is None or held.request_id != request.request_id or held.demand != demand:
+    def _hold(self, request: Request, now: float) -> bool:
+        """Hold devices for the first in line; False if no server can have them at present.
+
+        Done once somebody behind it could be served: until then there is nothing to hold.
+        """
+        held, layout = self.reservation, self.fit.fleet.layout
+        if held is not None and (held.request_id, held.layout) != (request.request_id, layout):
             held = None
-        if held is None or now - self._looked_at >= 1.0 or held.layout != self.fit.fleet.layout:
-            found = reserve(request, demand, self.ledger, self.fit, now)
-            self._looked_at = now
-            if found is None:
-                return False
-            if held is not None and held.layout == found.layout:
-                if (found.at, found.missing) >= (held.at, held.missing):
-                    found = held
-                found.made = held.made
-            self.reservation = held = found
-        late = held.at > now + self.limits.grace_s
-        if late and request.request_id not in self._noticed:
-            if request.deadline >= now + self.limits.grace_s:
-                self._preempt(request, demand, now, out)
-        return True
+        if held is not None and now - self._looked_at < _LOOK_S:
+            return True
+        found = reserve(request, self.fit.demand(request.wish), self.ledger, self.fit, now)
+        self._looked_at = now
+        if held is not None and found is not None:
+            if (found.at, found.missing) >= (held.at, held.missing):
+                return True
+            found.made = held.made
+        self.reservation = found
+        if found is None:
+            request.blocked = "servers that could serve it take nothing new at the moment"
+        return found is not None
 
     # ------------------------------------------------------------ taking back
 
-    def _preempt(self, request: Request, demand: Demand, now: float, out: list[Decision]) -> None:
+    def _make_room(self, request: Request, demand: Demand, now: float, out: list[Decision]) -> None:
+        """Ask leases to leave for the first in line, if that serves it sooner than waiting."""
+        at = now + self.limits.grace_s
+        if request.request_id in self._noticed or request.deadline < at:
+            return
+        if now - request.sought < _LOOK_S or not self._somebody_may_go(request.wish):
+            return
+        request.sought = now
+        if not self._hold(request, now) or self.reservation is None or self.reservation.at <= at:
+            return
         wish = request.wish
         found = Victims(wish, demand, self.ledger, self.fit, self.tenants, now).choose()
-        if found is None or self.reservation is None:
+        if found is None:
             return
         leases, devices = found
-        at = now + self.limits.grace_s
         self._noticed[request.request_id] = {lease.lease_id for lease in leases}
         for lease in leases:
             reason = words.preempted(lease, wish, self.tenants)
             self.notice(lease, "preempted", reason, at, now, out, request.request_id)
-        held = self.reservation
+        layout, made = self.fit.fleet.layout, self.ledger.books.revision
         self.reservation = Reservation(
-            request.request_id, demand, frozenset(devices), at, now, held.layout, len(leases)
+            request.request_id, demand, frozenset(devices), at, made, layout, len(leases)
         )
+
+    def _somebody_may_go(self, wish: Wish) -> bool:
+        """Whether there are leases that the request might displace; a quick look."""
+        ranks = self.ledger.books.ranks
+        if any(count and rank < wish.priority for rank, count in ranks.items()):
+            return True
+        return self.tenants.has_claim(wish) and self.tenants.anybody_borrows()
 
     def notice(
         self,

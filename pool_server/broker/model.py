@@ -199,6 +199,7 @@ class Lease:
         ends_at: when it is taken back at the latest.
         notice: why it is being taken back before that: "preempted", "drain", or "".
         notice_for: the request that gets its devices, 0 if none.
+        number: grows from lease to lease.
         warned: its script has been told that the end is near.
     """
 
@@ -214,6 +215,7 @@ class Lease:
     notice: str = ""
     notice_for: int = 0
     notice_ends_at: float = NEVER
+    number: int = 0
     placements: dict[int, Placement] = field(default_factory=dict)
     sessions: set[str] = field(default_factory=set, compare=False)
     warned: bool = field(default=False, compare=False)
@@ -294,6 +296,8 @@ class Request:
     blocked: str = ""
     checked: int = -1
     """The layout of the fleet for which it was found possible."""
+    sought: float = -NEVER
+    """When it was last looked for leases that might leave for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Reservation:
 
     Attributes:
         at: when they have room at the latest, `NEVER` if nobody knows.
-        made: leases that began later count as staying.
+        made: leases with this number or a later one count as staying.
         missing: how many leases must end before.
     """
 
@@ -33,7 +33,7 @@ class Reservation:
     demand: Demand
     devices: frozenset[DeviceKey]
     at: float
-    made: float
+    made: int
     layout: int
     missing: int
 
@@ -55,7 +55,13 @@ def reserve(
     at = max(times[key][0] for key in devices)
     missing = sum(times[key][1] for key in devices)
     return Reservation(
-        request.request_id, demand, frozenset(devices), at, now, fleet.layout, missing
+        request.request_id,
+        demand,
+        frozenset(devices),
+        at,
+        ledger.books.revision,
+        fleet.layout,
+        missing,
     )
 
 
@@ -144,4 +150,4 @@ def _stays(lease: Lease, reservation: Reservation) -> bool:
     """Whether a lease must be expected to hold its devices when the reservation comes due."""
     if lease.over_at <= reservation.at and lease.over_at != NEVER:
         return False
-    return reservation.at != NEVER or lease.since >= reservation.made
+    return reservation.at != NEVER or lease.number >= reservation.made

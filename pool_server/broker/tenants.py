@@ -85,6 +85,9 @@ class Tenants:
         quota = self._books.quotas.get(tenant)
         return 0 if quota is None else max(0, self.used(tenant).milli - quota.milli)
 
+    def anybody_borrows(self) -> bool:
+        return any(self.borrowed_milli(tenant) for tenant in self._books.quotas)
+
     def quota(self, tenant: str) -> Quota | None:
         return self._books.quotas.get(tenant)
 

@@ -47,13 +47,15 @@ class Pool:
         instance: str = "1",
         sessions: tuple[Report, ...] = (),
         host: str = "",
+        devices: tuple[DeviceSpec, ...] = (),
+        **more: object,
     ) -> int:
         link = next(self.numbers)
         self.links[name] = link
-        devices = tuple(
+        devices = devices or tuple(
             DeviceSpec(ordinal, "mock", "mock", size) for ordinal, size in enumerate(memory)
         )
-        hello = Registration(name, instance, devices, sessions, host)
+        hello = Registration(name, instance, devices, sessions, host, **more)  # type: ignore[arg-type]
         self.play(self.state.register(link, hello, self.now))
         return link
 

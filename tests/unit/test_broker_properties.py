@@ -8,6 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from cupool.pool_server.broker.books import replay
+from cupool.pool_server.broker.changes import Change, decode, encode
 from cupool.pool_server.broker.decisions import (
     CloseSession,
     Decision,
@@ -19,6 +21,8 @@ from cupool.pool_server.broker.decisions import (
 from cupool.pool_server.broker.model import (
     DeviceSpec,
     Limits,
+    Partition,
+    Quota,
     Registration,
     Report,
     Wish,
@@ -26,6 +30,7 @@ from cupool.pool_server.broker.model import (
 from cupool.pool_server.broker.state import BrokerState, Rejected
 
 NAMES = ("a", "b", "c")
+TENANTS = ("t", "u", "default")
 MEMORY = {"a": (4, 4), "b": (8,), "c": (2, 4, 8)}
 
 
@@ -66,7 +71,7 @@ class BrokerMachine(RuleBasedStateMachine):
         self.servers = {name: FakeServer() for name in NAMES}
         self.open_requests: dict[int, Wish] = {}
         self.answered: set[int] = set()
-        self.first_orders: list[int] = []
+        self.changes: list[Change] = []
 
     def play(self, decisions: list[Decision]) -> None:
         for decision in decisions:
@@ -98,12 +103,39 @@ class BrokerMachine(RuleBasedStateMachine):
     @rule(
         gpus=st.integers(1, 3),
         memory=st.sampled_from([0, 1, 2, 5]),
+        share=st.sampled_from([0, 0, 300, 700]),
         wait=st.sampled_from([0.0, 3.0, 100.0]),
         job=st.sampled_from(["", "", "j1", "j2"]),
+        tenant=st.sampled_from(TENANTS),
+        priority=st.sampled_from([0, 1, 1, 3]),
+        time_s=st.sampled_from([0.0, 0.0, 5.0]),
+        spread=st.sampled_from(["", "same-server", "spread"]),
     )
-    def ask(self, gpus: int, memory: int, wait: float, job: str) -> None:
+    def ask(
+        self,
+        gpus: int,
+        memory: int,
+        share: int,
+        wait: float,
+        job: str,
+        tenant: str,
+        priority: int,
+        time_s: float,
+        spread: str,
+    ) -> None:
         number = next(self.numbers)
-        wish = Wish(gpus, memory, wait, f"c{number}", job_id=job)
+        wish = Wish(
+            gpus,
+            memory,
+            wait,
+            f"c{number}",
+            job_id=job,
+            share_milli=share,
+            tenant=tenant,
+            priority=priority,
+            max_time_s=time_s,
+            spread=spread,
+        )
         self.open_requests[number] = wish
         self.play(self.state.request(number, wish, self.now))
 
@@ -174,6 +206,40 @@ class BrokerMachine(RuleBasedStateMachine):
             self.play(self.state.heartbeat(self.servers[name].link, (), 0, self.now))
         self.play(self.state.tick(self.now))
 
+    @rule(
+        tenant=st.sampled_from(TENANTS),
+        milli=st.sampled_from([0, 500, 1000, 3000]),
+        borrow=st.sampled_from([-1, 0, 1000]),
+    )
+    def set_quota(self, tenant: str, milli: int, borrow: int) -> None:
+        held = self.state.tenants.used(tenant).milli
+        if borrow >= 0 and held > milli + borrow:
+            return  # what a tenant holds already is not taken away: nothing to check
+        done = self.state.set_quota(Quota(tenant, milli, borrow_milli=borrow), self.now)
+        self.play(done.decisions)
+
+    @rule(name=st.sampled_from(NAMES), off=st.booleans(), within=st.sampled_from([0.0, 4.0]))
+    def drain_or_uncordon(self, name: str, off: bool, within: float) -> None:
+        if off:
+            self.play(self.state.uncordon(name, self.now).decisions)
+        elif name in self.state.ledger.servers:
+            self.play(self.state.drain(name, within, "", self.now).decisions)
+
+    @rule(
+        tenants=st.sets(st.sampled_from(("t", "u"))), name=st.sampled_from(NAMES), off=st.booleans()
+    )
+    def set_partition(self, tenants: set[str], name: str, off: bool) -> None:
+        if off:
+            self.play(self.state.remove_partition("p", self.now).decisions)
+        else:
+            partition = Partition("p", tuple(sorted(tenants)), (name,))
+            self.play(self.state.set_partition(partition, self.now).decisions)
+
+    @rule(name=st.sampled_from(NAMES), ordinal=st.integers(0, 2), sick=st.booleans())
+    def change_health(self, name: str, ordinal: int, sick: bool) -> None:
+        link = self.servers[name].link
+        self.play(self.state.health(link, ordinal, "hot" if sick else "", self.now))
+
     @rule()
     def release_a_lease(self) -> None:
         for lease_id in sorted(self.state.ledger.leases)[:1]:
@@ -193,9 +259,43 @@ class BrokerMachine(RuleBasedStateMachine):
             assert len(shares) == 1 or not any(whole for _, whole in shares), "double grant"
 
     @invariant()
-    def the_line_is_in_order(self) -> None:
-        numbers = [request.request_id for request in self.state.line.waiting]
-        assert numbers == sorted(numbers)
+    def compute_is_never_promised_twice(self) -> None:
+        held: dict[tuple[str, int], int] = {}
+        for lease in self.state.ledger.leases.values():
+            for place in lease.placements.values():
+                key = (place.server, place.ordinal)
+                held[key] = held.get(key, 0) + place.milli
+        assert all(milli <= 1000 for milli in held.values())
+
+    @invariant()
+    def quotas_hold(self) -> None:
+        for quota in self.state.ledger.books.quotas.values():
+            if quota.borrow_milli >= 0:
+                used = self.state.tenants.used(quota.tenant).milli
+                assert used <= quota.milli + quota.borrow_milli
+
+    @invariant()
+    def gangs_are_whole_or_not_there(self) -> None:
+        """A new lease has all its devices; only the loss of a server takes some away."""
+        for request in self.state.line.opening.values():
+            lease = self.state.ledger.leases[request.lease_id]
+            assert len(lease.placements) == lease.size == request.wish.gpus or request.joined
+
+    @invariant()
+    def changes_rebuild_the_books(self) -> None:
+        self.changes += [decode(encode(change)) for change in self.state.take_changes()]
+        books = replay(self.changes)
+        assert books.same_as(self.state.ledger.books)
+
+    @invariant()
+    def the_line_is_in_order_within_a_tenant(self) -> None:
+        order = list(self.state.line.queue.in_order(self.now))
+        assert len(order) == len(self.state.line.queue)
+        seen: dict[tuple[int, str], int] = {}
+        for request in order:
+            key = (request.wish.priority, request.wish.tenant)
+            assert seen.get(key, 0) < request.request_id
+            seen[key] = request.request_id
 
     @invariant()
     def nobody_waits_who_could_be_first_and_fit(self) -> None:

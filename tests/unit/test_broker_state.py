@@ -43,12 +43,14 @@ def test_the_line_is_first_come_first_served() -> None:
     pool = Pool()
     pool.server("a", [4 * GIB])
     holder = pool.ask(memory=3 * GIB)
-    big = pool.ask(memory=2 * GIB)
-    small = pool.ask(memory=1 * GIB)  # would fit, but somebody is before it
+    big = pool.ask(memory=4 * GIB)
+    small = pool.ask(memory=1 * GIB)  # would fit, but would delay the one before it
     places = [(d.request_id, d.position) for d in pool.log if isinstance(d, TellQueued)]
     assert places == [(big, 1), (small, 2)]
     pool.ended(pool.grant(holder).devices[0].session_id)
-    assert pool.grant(big) and pool.grant(small)
+    assert pool.grant(big) and not pool.answers(small)
+    pool.ended(pool.grant(big).devices[0].session_id)
+    assert pool.grant(small)
 
 
 def test_leaving_the_line_lets_the_next_one_through() -> None:
