@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -32,6 +32,7 @@ from cupool.pool_server.session.share_table import (
     ShareTable,
     row_word,
 )
+from cupool.pool_server.session.turns import Turns
 
 BUSY = """
 import sys
@@ -116,6 +117,36 @@ def measure(url: str, seconds: float) -> dict[str, float]:
     return found
 
 
+def alone_cost_ns(batches: int = 200_000) -> float:
+    """Return what looking at the table costs a session that is alone, for each batch."""
+    table = ShareTable()
+    turns = Turns(table, table.open(0, "lease", 500), 0)
+    records = [0] * 128
+
+    def execute(records: Sequence[int], start: int, payloads: object) -> int:
+        return len(records)
+
+    def stopped() -> bool:
+        return False
+
+    best = [0.0, 0.0]
+    for kind, call in enumerate(
+        (
+            lambda: execute(records, 0, ()),
+            lambda: turns.run(execute, records, 0, (), stopped),
+        )
+    ):
+        rounds = []
+        for _ in range(5):
+            began = time.perf_counter_ns()
+            for _ in range(batches // 5):
+                call()
+            rounds.append((time.perf_counter_ns() - began) / (batches // 5))
+        best[kind] = min(rounds)
+    table.close()
+    return best[1] - best[0]
+
+
 @contextlib.contextmanager
 def a_pool() -> Iterator[str]:
     """Run a pool with one mock GPU whose server can be found among all processes."""
@@ -131,6 +162,7 @@ def main() -> int:
     options = parser.parse_args()
     with a_pool() as url:
         found = measure(url, options.seconds)
+    found["alone, nanoseconds for each batch"] = alone_cost_ns()
     for name, value in found.items():
         print(f"{name:<45} {value:.4f}")
     print(json.dumps(found))

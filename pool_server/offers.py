@@ -52,13 +52,19 @@ class Offer:
 
 @dataclass(frozen=True)
 class Location:
-    """Where a server is and whom it is for; `links` are its networks, name -> Mbit/s."""
+    """Where a server is and whom it is for.
+
+    Attributes:
+        links: its networks, name -> Mbit/s.
+        hosts: where sessions of a partition listen, if not where all others do.
+    """
 
     zone: str = ""
     rack: str = ""
     partition: str = ""
     taints: tuple[str, ...] = ()
     links: Mapping[str, int] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
 
 
 def network_links(root: Path = Path("/sys/class/net")) -> dict[str, int]:

@@ -87,7 +87,8 @@ def options(
         settings.rack,
         settings.partition,
         settings.taints,
-        ({"link": settings.link} if settings.link else network_links()),
+        {"link": settings.link} if settings.link else network_links(),
+        _hosts(settings.partition_hosts),
     )
     return ServeOptions(
         broker=settings.broker,
@@ -106,6 +107,24 @@ def options(
         ready_file=ready_file,
         location=location,
     )
+
+
+def _hosts(given: tuple[str, ...]) -> dict[str, str]:
+    """Read `PARTITION=HOST` pairs.
+
+    Raises:
+        ConfigurationError: one is no such pair.
+    """
+    hosts = {}
+    for pair in given:
+        name, equals, host = pair.partition("=")
+        if not name or not equals or not host:
+            raise ConfigurationError(
+                f"{pair!r} does not say where a partition's sessions listen",
+                remedy="write NAME=HOST:   cupool serve --partition-hosts red=10.1.0.2 ...",
+            )
+        hosts[name] = host
+    return hosts
 
 
 async def find_offers(options: ServeOptions) -> list[Offer]:
@@ -139,9 +158,10 @@ async def serve(options: ServeOptions) -> None:
         ConfigurationError: no device, or an address that is wrong or open to other machines.
     """
     stop = lifecycle.Stop()
-    warning = check_bind(options.data_host, insecure=options.insecure_bind)
-    if warning:
-        log.warning(warning)
+    for host in (options.data_host, *options.location.hosts.values()):
+        warning = check_bind(host, insecure=options.insecure_bind)
+        if warning:
+            log.warning(warning)
     target = grpc_target(options.broker)
     offers = await find_offers(options)
     name = options.name or os.uname().nodename

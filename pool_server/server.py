@@ -283,7 +283,7 @@ class Daemon:
                 ordinal=order.device_ordinal,
                 server=self.name,
                 memory_bytes=order.memory_bytes,
-                urls=[self._listen_url(carrier) for carrier in order.carriers],
+                urls=[self._listen_url(each, order.terms.partition) for each in order.carriers],
                 connect_within_s=order.connect_within_s,
                 grace_s=self._grace_s,
                 row=row,
@@ -294,10 +294,11 @@ class Daemon:
         )
         self.changed.set()
 
-    def _listen_url(self, carrier: str) -> str:
+    def _listen_url(self, carrier: str, partition: str) -> str:
         if carrier in LOCAL_CARRIERS:
             return f"{carrier}://"
-        host = f"[{self._data_host}]" if ":" in self._data_host else self._data_host
+        host = self._location.hosts.get(partition, self._data_host)
+        host = f"[{host}]" if ":" in host else host
         return f"{carrier}://{host}:0"
 
     def _failed(self, session_id: str, message: str) -> None:

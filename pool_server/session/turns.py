@@ -39,6 +39,7 @@ LAG_NS = 100_000_000
 STALE_NS = 5_000_000_000
 """A session that has not moved for so long is not waited for."""
 CAP_BURST_NS = 20_000_000
+_WORTH_NS = 500_000  # of a batch: shorter ones need no better guess
 _PAUSES_S = (20e-6, 400e-6)
 _LEAST_WEIGHT = 50  # of those without a promised share, together
 
@@ -83,11 +84,12 @@ class Turns:
         self._peers: list[int] = []
         self._record_ns = 1000.0
         self._capped_until = 0
+        self._spent_ns = 0
 
     @property
     def device_time_s(self) -> float:
         """Seconds that the session has computed."""
-        return self._words[self._device_time] / 1e9
+        return self._spent_ns / 1e9
 
     def run(
         self,
@@ -102,20 +104,21 @@ class Turns:
         Args:
             stopped: whether the batch cannot go on now, although records are left.
         """
-        many = len(records) - start
-        if (
-            self._words[self._sessions] <= 1
-            and not self._cap_milli
-            and many * self._record_ns < ALONE_NS
-        ):
-            began = self._clock()
+        words = self._words
+        expected_ns = (len(records) - start) * self._record_ns
+        if expected_ns < ALONE_NS and words[self._sessions] <= 1 and not self._cap_milli:
+            clock = self._clock
+            began = clock()
             position = execute(records, start, payloads)
-            self._account(self._clock() - began, position - start)
+            spent_ns = clock() - began
+            self._spent_ns = words[self._device_time] = self._spent_ns + spent_ns
+            if spent_ns > _WORTH_NS or expected_ns > _WORTH_NS:
+                self._learn(spent_ns, position - start)
             return position
         return self._in_slices(execute, records, start, payloads, stopped)
 
-    def _account(self, spent_ns: int, many: int) -> None:
-        self._words[self._device_time] += spent_ns
+    def _learn(self, spent_ns: int, many: int) -> None:
+        """Adapt how long a record is expected to take."""
         if many:
             self._record_ns += 0.2 * (spent_ns / many - self._record_ns)
 
@@ -146,7 +149,8 @@ class Turns:
                 if locked:
                     self._table.unlock(self._ordinal)
                 self._charge(now - began, now)
-            self._account(now - began, reached - position)
+            self._spent_ns = self._words[self._device_time] = self._spent_ns + now - began
+            self._learn(now - began, reached - position)
             position = reached
             if reached < until or stopped():
                 break

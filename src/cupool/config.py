@@ -258,6 +258,9 @@ class Settings:
     partition: str = _setting(
         "CUPOOL_PARTITION", "", text, "partition for whose tenants `serve` is there"
     )
+    partition_hosts: tuple[str, ...] = _setting(
+        "CUPOOL_PARTITION_HOSTS", (), words, "where a partition's sessions listen: NAME=HOST,..."
+    )
     link: int = _setting(
         "CUPOOL_LINK", 0, speed, "network of the server, e.g. 100Gbit; 0: what Linux says"
     )

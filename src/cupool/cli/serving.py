@@ -30,6 +30,9 @@ def serve(
     partition: Annotated[
         str | None, typer.Option(help="Sub-pool for whose tenants it is there.")
     ] = None,
+    partition_hosts: Annotated[
+        str | None, typer.Option(help="Where a partition's sessions listen: NAME=HOST,...")
+    ] = None,
     link: Annotated[str | None, typer.Option(help="Its network, e.g. 100Gbit.")] = None,
     taints: Annotated[
         str | None, typer.Option(help="Only requests that tolerate these come here.")
@@ -55,6 +58,7 @@ def serve(
         raise typer.BadParameter("must be auto or none", param_hint="--cuda")
     given: dict[str, object] = {"broker": broker, "mock_memory": mock_memory, "name": name}
     given |= {"mock_model": mock_model, "server_zone": zone, "rack": rack, "partition": partition}
+    given |= {"partition_hosts": partition_hosts}
     given |= {"link": link, "taints": taints, "data_host": data_host, "warm": warm}
     given |= {"grace": grace, "drain_timeout": drain_timeout}
     with server_extra():
