@@ -229,6 +229,23 @@ def test_errors_name_the_line(func, error, text) -> None:
     assert marked, "the place that it is about is marked"
 
 
+def test_an_error_of_the_users_own_class_comes_as_it_is() -> None:
+    class Refusal(Exception):
+        def __init__(self, code: int, text: str) -> None:
+            super().__init__(text)
+            self.code = code
+
+    def constant():
+        raise Refusal(3, "not today")
+
+    def function(x):
+        return x + constant()
+
+    with pytest.raises(Refusal, match="not today") as caught:
+        compiled(function, "i")
+    assert caught.value.code == 3
+
+
 def test_signatures() -> None:
     def defaults(x=1):
         return x

@@ -146,7 +146,10 @@ class CompileError(Exception):
         ]
         if isinstance(self.error, PoolError):
             return self.error
-        return type(self.error)("\n".join([f"{self.error}\n", *marked]))
+        try:
+            return type(self.error)("\n".join([f"{self.error}\n", *marked]))
+        except Exception:  # a class of the user's, which wants other arguments
+            return self.error
 
 
 def transpile(
