@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from cupool.client_shim.cupy._util import experimental
 from cupool.client_shim.cupyx.jit import _compile
 from cupool.client_shim.cupyx.jit import _cuda_types as types
 from cupool.client_shim.cupyx.jit._internal_types import Data
+from cupool.errors import OperationNotSupported
 
 OPTIONS = ("--std=c++17",)
 _MODES = ("cuda", "numpy")
@@ -78,6 +79,10 @@ class _JitRawKernel:
                 enable_cooperative_groups=result.cooperative,
             )
         return found
+
+    def get_lto_ir(self, args: Any) -> NoReturn:
+        """Refuse: the intermediate code is of use only to a compiler on this machine."""
+        raise OperationNotSupported("cupyx.jit kernels have no get_lto_ir on a pool")
 
     @property
     def cached_codes(self) -> dict[tuple[types.TypeBase, ...], str]:

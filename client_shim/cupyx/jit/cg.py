@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from cupool.client_shim.cupyx.jit import _cuda_types as types
 from cupool.client_shim.cupyx.jit import _routines
@@ -15,60 +15,78 @@ if TYPE_CHECKING:
     from cupool.client_shim.cupyx.jit._compile import Environment
 
 __all__ = ["memcpy_async", "sync", "this_grid", "this_thread_block", "wait", "wait_prior"]
-_GRID = {
-    "is_valid": types.bool_,
-    "thread_rank": types.uint64,
-    "block_rank": types.uint64,
-    "num_threads": types.uint64,
-    "num_blocks": types.uint64,
-    "dim_blocks": types.dim3,
-    "block_index": types.dim3,
-    "size": types.uint64,
-    "group_dim": types.dim3,
-}
-_BLOCK = {
-    "thread_rank": types.uint32,
-    "group_index": types.dim3,
-    "thread_index": types.dim3,
-    "dim_threads": types.dim3,
-    "num_threads": types.uint32,
-    "size": types.uint32,
-    "group_dim": types.dim3,
-}
 
 
-@dataclass(frozen=True)
-class _Group(types.TypeBase):
-    """The threads of a grid, or of the own block."""
-
-    grid: bool
-
-    def __str__(self) -> str:
-        return f"cooperative_groups::{'grid_group' if self.grid else 'thread_block'}"
-
-    def attribute(self, instance: Data, name: str) -> Expr | None:
-        """Answer `sync` and the queries of the group."""
-        if name == "sync":
-            return Method(self._sync, instance)
-        found = (_GRID if self.grid else _BLOCK).get(name)
-        return None if found is None else Method(_query(name, found), instance)
-
-    def _sync(self, env: Environment, instance: Data) -> Data:
-        return _synchronize(env, self, f"{instance.code}.sync()")
-
-
-def _query(name: str, ctype: Any) -> Callable[..., Data]:
+def _query(name: str, ctype: types.TypeBase) -> Callable[..., Data]:
     return lambda env, instance: Data(f"{instance.code}.{name}()", ctype)
 
 
-def _synchronize(env: Environment, group: _Group, code: str) -> Data:
-    if group.grid:  # all blocks must then run at the same time
+@dataclass(frozen=True)
+class _ThreadGroup(types.TypeBase):
+    """Threads that may wait for each other.
+
+    Attributes:
+        name: of the group in C++.
+        queries: what can be asked of it, and the type of the answer.
+    """
+
+    name: ClassVar[str]
+    queries: ClassVar[dict[str, types.TypeBase]]
+
+    def __str__(self) -> str:
+        return f"cooperative_groups::{self.name}"
+
+    def attribute(self, instance: Data, name: str) -> Expr | None:
+        """Answer `sync` and the queries."""
+        if name == "sync":
+            return Method(lambda env, group: self.wait(env, f"{group.code}.sync()"), instance)
+        found = self.queries.get(name)
+        return None if found is None else Method(_query(name, found), instance)
+
+    def wait(self, env: Environment, code: str) -> Data:
+        """Return a wait for the group, given its text."""
+        return Data(code, types.void)
+
+
+class _GridGroup(_ThreadGroup):
+    """All threads of the launch. Waiting for them makes the launch a cooperative one."""
+
+    name = "grid_group"
+    queries: ClassVar[dict[str, types.TypeBase]] = {
+        "is_valid": types.bool_,
+        "thread_rank": types.uint64,
+        "block_rank": types.uint64,
+        "num_threads": types.uint64,
+        "num_blocks": types.uint64,
+        "dim_blocks": types.dim3,
+        "block_index": types.dim3,
+        "size": types.uint64,
+        "group_dim": types.dim3,
+    }
+
+    def wait(self, env: Environment, code: str) -> Data:
+        """Return the wait, and note that all blocks must run at the same time."""
         env.module.cooperative = True
-    return Data(code, types.void)
+        return super().wait(env, code)
 
 
-def _group_of(value: Expr) -> tuple[Data, _Group]:
-    if isinstance(value, Data) and isinstance(value.ctype, _Group):
+class _ThreadBlockGroup(_ThreadGroup):
+    """The threads of the own block."""
+
+    name = "thread_block"
+    queries: ClassVar[dict[str, types.TypeBase]] = {
+        "thread_rank": types.uint32,
+        "group_index": types.dim3,
+        "thread_index": types.dim3,
+        "dim_threads": types.dim3,
+        "num_threads": types.uint32,
+        "size": types.uint32,
+        "group_dim": types.dim3,
+    }
+
+
+def _group_of(value: Expr) -> tuple[Data, _ThreadGroup]:
+    if isinstance(value, Data) and isinstance(value.ctype, _ThreadGroup):
         return value, value.ctype
     raise ValueError("group must be a valid cooperative group")
 
@@ -76,13 +94,13 @@ def _group_of(value: Expr) -> tuple[Data, _Group]:
 class _ThisGroup(BuiltinFunc):
     """The group that the calling thread belongs to."""
 
-    def __init__(self, group: _Group) -> None:
+    def __init__(self, group: _ThreadGroup) -> None:
         self._group = group
 
     def call_const(self, env: Environment) -> Expr:
         """Return it."""
         env.module.include("#include <cooperative_groups.h>")
-        name = "grid" if self._group.grid else "thread_block"
+        name = self._group.name.removesuffix("_group")
         return Data(f"cooperative_groups::this_{name}()", self._group)
 
 
@@ -91,7 +109,7 @@ class _Sync(BuiltinFunc):
 
     def call(self, env: Environment, group: Expr) -> Expr:
         data, ctype = _group_of(group)
-        return _synchronize(env, ctype, f"cooperative_groups::sync({data.code})")
+        return ctype.wait(env, f"cooperative_groups::sync({data.code})")
 
 
 class _MemcpyAsync(BuiltinFunc):
@@ -149,8 +167,8 @@ class _WaitPrior(BuiltinFunc):
         return Data(code, types.void)
 
 
-this_grid = _ThisGroup(_Group(grid=True))
-this_thread_block = _ThisGroup(_Group(grid=False))
+this_grid = _ThisGroup(_GridGroup())
+this_thread_block = _ThisGroup(_ThreadBlockGroup())
 sync = _Sync()
 wait = _Wait()
 wait_prior = _WaitPrior()
