@@ -85,7 +85,8 @@ class NullDevice(Device):
         # An object of the device, such as a generator, has no layout either and is welcome.
         if operation.kind == "query":
             return [_ANSWERS.get(operation.name, {})]
-        if not operation.has_objects and None in outs:
+        asks = operation.kind == "object" and not operation.rule
+        if None in outs and (asks or not operation.has_objects):
             raise OperationNotSupported(
                 f"'{operation.name}': the null device computes nothing, and the shape of this "
                 "result depends on data",

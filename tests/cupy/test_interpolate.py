@@ -460,3 +460,26 @@ def test_evaluating_waits_for_nothing() -> None:
     with waits() as counted:
         theirs.CubicSpline(x, y)
     assert counted == ["fetch"]
+
+
+def test_design_matrices() -> None:
+    def run(xp):
+        t = rising(xp, 9)
+        x = xp.linspace(t[3].item(), t[5].item(), 6)
+        line = part(xp).BSpline.design_matrix(x, t, 3)
+        ring = part(xp).BSpline.design_matrix(x + 9, t, 3, extrapolate="periodic")
+        plane = part(xp).NdBSpline.design_matrix(xp.stack([x, x], axis=1), (t, t), (3, 2))
+        return [xp.asarray(one.toarray()) for one in (line, ring, plane)]
+
+    same(run, rtol=1e-9)
+    with pytest.raises(ValueError, match="Out of bounds"):
+        theirs.BSpline.design_matrix(cp.asarray([-1.0]), rising(cp, 9), 3)
+
+
+def test_two_points_are_a_line() -> None:
+    def run(xp):
+        x = xp.asarray([1.0, 3.0])
+        made = [part(xp).Akima1DInterpolator(x, x * 2), part(xp).PchipInterpolator(x, x * 2)]
+        return [one(xp.asarray([1.5, 2.0])) for one in made]
+
+    same(run)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cupool.errors import ConfigurationError
+from cupool.errors import ConfigurationError, OperationNotSupported
 from cupool.pool_server.devices.base import (
     Layout,
     agrees,
@@ -265,3 +265,10 @@ def test_device_kinds() -> None:
         open_device("tpu")
     assert warm("null") == []
     assert isinstance(warm("mock"), list)
+
+
+def test_null_objects_have_no_answers_that_depend_on_data() -> None:
+    device = open_device("null")
+    assert device.call(TABLE["scipy.spatial.Delaunay"], [], {}, [None]) == [None]
+    with pytest.raises(OperationNotSupported, match="depends on data"):
+        device.call(TABLE["scipy.spatial.Delaunay.triangles"], [], {}, [None, None])

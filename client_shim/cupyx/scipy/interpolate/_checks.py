@@ -9,7 +9,7 @@ import numpy as np
 from cupool.client_shim import cupy
 from cupool.client_shim.cupy._core import core
 
-__all__ = ["float_dtype", "is_periodic", "numeric", "points_of", "refuse", "restore_axis"]
+__all__ = ["float_dtype", "numeric", "points_of", "refuse", "restore_axis"]
 ndarray = core.ndarray
 
 
@@ -43,10 +43,6 @@ def points_of(x: Any) -> tuple[ndarray, tuple[int, ...]]:
     """Return the points as one axis of float64, and the shape they had."""
     x = cupy.asarray(x)
     return cupy.ascontiguousarray(x.ravel(), dtype=np.float64), x.shape
-
-
-def is_periodic(extrapolate: Any) -> bool:
-    return isinstance(extrapolate, str) and extrapolate == "periodic"
 
 
 def restore_axis(

@@ -161,9 +161,7 @@ class Akima1DInterpolator(CubicHermiteSpline):
         x, dx, y, axis, _ = _prepared(x, y, axis)
         inner = cupy.diff(y, axis=0) / _column(dx, y.ndim)
         if inner.shape[0] == 1:
-            inner = cupy.concatenate([inner, inner])[:1]
-            rows = [inner] * 5
-            slopes = cupy.concatenate(rows)
+            slopes = cupy.concatenate([inner] * 5)  # a straight line
         else:
             before = 2.0 * inner[:1] - inner[1:2]
             after = 2.0 * inner[-1:] - inner[-2:-1]
