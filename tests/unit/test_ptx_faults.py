@@ -38,6 +38,17 @@ def test_one_element_past_the_end(bench):
     assert a.all()
 
 
+@pytest.mark.parametrize("step", [1, -1, 3])
+def test_rows_that_are_checked_at_once_name_the_thread_too(bench, step):
+    a = np.zeros(400, np.int32)
+    start = 0 if step > 0 else 99
+    source = f"(int* a, int n) {{ int i = {start} + {step} * (int)threadIdx.x; a[i] = i; if (i > n) a[0] = 1; }}"
+    found = fault(bench, source, a[:100], 1000, block=128)
+    wrong = next(t for t in range(128) if not 0 <= start + step * t < 100)
+    assert found.status == 700 and f"thread ({wrong}, 0, 0)" in str(found)
+    assert not a[100:].any()
+
+
 def test_before_the_start_and_null(bench):
     a = np.zeros(10, np.float32)
     assert "4 bytes before" in str(fault(bench, "(float* a) { a[-1] = 1; }", a))
