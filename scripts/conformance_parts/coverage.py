@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dis
 import importlib
-import inspect
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -98,15 +98,16 @@ def _member(cls: Any, name: str) -> bool:
         return True
     if hasattr(cls, short):
         return not _refuses(getattr(cls, short))
-    return any(f"self.{short}" in _source(base) for base in getattr(cls, "__mro__", ()))
+    return any(short in _set_by(base) for base in getattr(cls, "__mro__", ()))
 
 
 @cache
-def _source(cls: Any) -> str:
-    try:
-        return inspect.getsource(cls)
-    except (OSError, TypeError):
-        return ""
+def _set_by(cls: Any) -> frozenset[str]:
+    """Return the attributes that methods of a class set. Its source may not be found by its name:
+    classes say that they are CuPy's."""
+    codes = (getattr(found, "__code__", None) for found in vars(cls).values())
+    steps = (step for code in codes if code for step in dis.get_instructions(code))
+    return frozenset(str(step.argval) for step in steps if step.opname == "STORE_ATTR")
 
 
 def _refuses(found: Any) -> bool:
