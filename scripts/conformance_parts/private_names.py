@@ -21,6 +21,13 @@ def _nothing(*args: Any, **kwargs: Any) -> Any:
     return stand_in
 
 
+class _CacheBackend:
+    """In the place of CuPy's cache of compiled code, which is the pool server's here."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
 _COMPUTE_TYPES = "TBD DEFAULT PEDANTIC FP16 FP32 FP64 BF16 TF32".split()
 _compute_types: dict[str, int] = {}
 
@@ -38,7 +45,7 @@ _MODULES: dict[str, dict[str, Any]] = {
         "get_hipcc_path": lambda: None,
         "get_nvcc_path": lambda: None,
     },
-    "cupy.cuda._compiler_cache": {"DiskKernelCacheBackend": lambda path: None},
+    "cupy.cuda._compiler_cache": {"DiskKernelCacheBackend": _CacheBackend},
     # What is compiled is kept by the pool server, and nvcc is not needed.
     "cupy.cuda.compiler": {
         "_empty_file_preprocess_cache": {},
