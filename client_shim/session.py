@@ -36,6 +36,8 @@ CLOSE_TIMEOUT_S = 2.0
 
 before_wait: Callable[[], None] | None = None
 """Called before each wait for an answer; raises if the script has forbidden waits."""
+own_stream: Callable[[DeviceSession], int] | None = None
+"""Gives the stream of a thread that has chosen none, where that is not the null stream."""
 gate: Callable[[DeviceSession, str, bool], None] | None = None
 """Called before an operation while a stream captures: (session, operation, does it wait?)."""
 place: Callable[[int], Any] | None = None
@@ -255,10 +257,11 @@ class DeviceSession:
 
     def current_stream(self) -> int:
         """Return the handle of this thread's stream on this device, 0 for the null stream."""
-        return current.streams.get(self, 0)
+        stream = current.streams.get(self)
+        return stream if stream is not None else own_stream(self) if own_stream else 0
 
     def _on_stream(self, record: tuple[Any, ...]) -> tuple[Any, ...]:
-        stream = current.streams.get(self)
+        stream = self.current_stream()
         return (*record, stream) if stream else record
 
     def _submit_on_stream(self, record: tuple[Any, ...]) -> None:

@@ -109,3 +109,21 @@ def test_wrong_arguments() -> None:
         cublas.dot(cupy.ones(3), cupy.ones(4))
     with pytest.raises(ValueError, match="invalid side"):
         cublas.dgmm("X", a, cupy.ones(2))
+
+
+def test_a_product_by_addresses() -> None:
+    raw = cupy.cuda.cublas
+    handle = raw.create()
+    a, b = _matrix((2, 3), np.float32, "F"), _matrix((3, 4), np.float32, "F", 1)
+    da, db = cupy.asarray(a, order="F"), cupy.asarray(b, order="F")
+    dc = cupy.ones((2, 4), np.float32, order="F")
+    alpha, beta = np.float32(2), np.asarray(3, np.float32)
+    alpha = np.asarray(alpha)
+    shape = (handle, raw.CUBLAS_OP_N, raw.CUBLAS_OP_N, 2, 4, 3)
+    places = (da.data.ptr, 2, db.data.ptr, 3, beta.ctypes.data, dc.data.ptr, 2)
+    raw.sgemm(*shape, alpha.ctypes.data, *places)
+    _close(dc, 2 * (a @ b) + 3)
+    raw.destroy(handle)
+    with pytest.raises(raw.CUBLASError, match="CUBLAS_STATUS_NOT_INITIALIZED"):
+        raw.getVersion(handle)
+    assert cupy.cuda.get_cublas_handle() == cupy.cuda.Device().cublas_handle != 0

@@ -174,3 +174,15 @@ def test_the_stream_protocol_leads_back() -> None:
         a = cupy.arange(3) + 1
     same.synchronize()
     assert a.get().tolist() == [1, 2, 3]
+
+
+def test_a_read_on_a_stream_and_a_kernel_on_a_stream() -> None:
+    stream = cuda.Stream(non_blocking=True)
+    a = cupy.arange(4.0)
+    cuda.Device().synchronize()
+    with stream:
+        b = a + 1
+    assert b.get(stream=stream).tolist() == [1, 2, 3, 4]
+    b.set(np.zeros(4), stream=stream)
+    assert b.get(stream=stream).tolist() == [0, 0, 0, 0]
+    assert cuda.get_current_stream() is cuda.Stream.null

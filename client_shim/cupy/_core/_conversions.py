@@ -36,7 +36,7 @@ class Conversions:
         """Copy to the host.
 
         Args:
-            stream: accepted; what was queued before is waited for in any case.
+            stream: whose work is waited for; the thread's current one by default.
             order: "C", "F" or "A" layout of the result.
             out: NumPy array of the same shape and dtype to fill, C or F contiguous.
             blocking: accepted; the data is there on return.
@@ -48,6 +48,11 @@ class Conversions:
             TypeError, ValueError: `out` does not fit.
             the error of an operation that this array came from.
         """
+        if stream is not None:
+            from cupool.client_shim.cupy.cuda._runtime_streams import on_stream
+
+            with on_stream(stream):
+                return self.get(None, order, out, blocking)
         if out is None:
             host = fetch(self)
             char = (order or "C").upper()
@@ -74,7 +79,7 @@ class Conversions:
         return out
 
     def set(self, arr: Any, stream: Any = None) -> None:
-        """Copy from a NumPy array of the same shape and dtype.
+        """Copy from a NumPy array of the same shape and dtype, in a stream.
 
         Raises:
             TypeError: not a NumPy array, or another dtype.
@@ -82,6 +87,11 @@ class Conversions:
         """
         from cupool.client_shim.cupy._core import core
 
+        if stream is not None:
+            from cupool.client_shim.cupy.cuda._runtime_streams import on_stream
+
+            with on_stream(stream):
+                return self.set(arr)
         if not isinstance(arr, np.ndarray):
             raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
         if self.dtype != arr.dtype:

@@ -10,7 +10,11 @@ from typing import Any
 from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy.cuda import (
     compiler,
+    cublas,
     cufft,
+    curand,
+    cusolver,
+    cusparse,
     device,
     driver,
     function,
@@ -86,7 +90,11 @@ __all__ = [
     "alloc",
     "alloc_pinned_memory",
     "compiler",
+    "cublas",
     "cufft",
+    "curand",
+    "cusolver",
+    "cusparse",
     "device",
     "driver",
     "function",
@@ -154,7 +162,7 @@ def profile() -> Iterator[None]:
 
 def _fill() -> dict[str, Any]:
     names: dict[str, Any] = globals()
-    for sub in ("cublas", "curand", "cusolver", "cusparse", "nccl", "nvrtc"):
+    for sub in ("nccl", "nvrtc"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
     for sub in ("cub", "cutensor", "thrust", "common", "jitify"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))

@@ -7,6 +7,7 @@ A capture is followed here too, since its rules are about calls, not about data.
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -115,6 +116,9 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 _streams: dict[int, StreamEntry] = {}
+_PTDS = os.environ.get("CUPY_CUDA_PER_THREAD_DEFAULT_STREAM", "0") not in ("", "0")
+default_pointer = streamPerThread if _PTDS else 0
+"""The stream of a thread that has chosen none."""
 _events: dict[int, EventEntry] = {}
 captures: list[Capture] = []
 """The captures that are under way."""
@@ -154,6 +158,7 @@ def entry_of(pointer: int) -> StreamEntry | None:
         session = _session.session()
         own = _thread.own.get(session.ordinal)
         if own is None or own.session is not session:
+            _session.current.streams.setdefault(session, 0)  # making it is no work of its own
             own = _thread.own[session.ordinal] = StreamEntry(session, streamDefault, 0)
         return own
     entry: StreamEntry = find_entry(_streams, pointer)
@@ -171,9 +176,25 @@ def target_of(pointer: int) -> tuple[_session.DeviceSession, StreamEntry | None,
 # ---------------------------------------------------------------- the current stream
 
 
+def _own_stream(session: _session.DeviceSession) -> int:
+    """Return the handle of a thread's own default stream, where that is the default."""
+    entry = entry_of(streamPerThread)
+    assert entry is not None
+    if entry.session is not session:
+        return 0
+    number: int = entry.handle.ref[1]
+    _session.current.streams[session] = number
+    return number
+
+
+if _PTDS:
+    _session.own_stream = _own_stream
+    _session.on_open(lambda session: session.use_streams())
+
+
 def current_pointer() -> int:
     """Return the thread's current stream on the current device."""
-    return _thread.pointers.get(_session.current.device, 0)
+    return _thread.pointers.get(_session.current.device, default_pointer)
 
 
 def set_current_pointer(pointer: int, device: int) -> None:
@@ -182,8 +203,8 @@ def set_current_pointer(pointer: int, device: int) -> None:
     _thread.pointers[device] = pointer
     if entry is not None:
         _session.current.streams[entry.session] = entry.handle.ref[1]
-    elif _session.current.streams:
-        _session.current.streams.pop(_session.sessions()[device], None)
+    elif _session.current.streams or _PTDS:
+        _session.current.streams[_session.sessions()[device]] = 0
 
 
 def stream_key(pointer: int) -> int:

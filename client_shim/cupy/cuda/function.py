@@ -18,6 +18,7 @@ from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._mdspan import mdspan
 from cupool.client_shim.cupy.cuda import driver, memory
+from cupool.client_shim.cupy.cuda._runtime_streams import on_stream
 from cupool.proto import values
 
 _INT64 = np.dtype(np.int64)
@@ -199,6 +200,7 @@ class Function:
             block: threads of a block, 1 to 3 numbers.
             args: arrays, scalars, pointers, NumPy arrays of one element (structures by value).
             shared_mem: bytes of dynamic shared memory for each block.
+            stream: instead of the thread's current one.
 
         Raises:
             TypeError: an argument that no kernel can take.
@@ -219,7 +221,8 @@ class Function:
             operator.index(shared_mem),
             bool(enable_cooperative_groups),
         )
-        session.submit(("RawKernel", (), record, None))
+        with on_stream(stream):
+            session.submit(("RawKernel", (), record, None))
         if session.blocking:
             session.synchronize()
 

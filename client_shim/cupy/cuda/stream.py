@@ -6,7 +6,6 @@ of the calls, which is one of those that CUDA allows (`cupool run --mock-race` t
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections.abc import Callable
@@ -304,14 +303,16 @@ _session.on_reset(lambda: _thread.__init__())  # type: ignore[misc]
 
 def is_ptds_enabled() -> bool:
     """Whether CUPY_CUDA_PER_THREAD_DEFAULT_STREAM makes each thread's own stream its default."""
-    return os.environ.get("CUPY_CUDA_PER_THREAD_DEFAULT_STREAM", "0") not in ("", "0")
+    return _calls.default_pointer == runtime.streamPerThread
 
 
-_PTDS = is_ptds_enabled()
+def get_default_stream_ptr() -> int:
+    """Return the default stream by its number: 1 or 2, as in CUDA."""
+    return runtime.streamPerThread if is_ptds_enabled() else runtime.streamLegacy
 
 
 def _default() -> Stream:
-    return Stream.ptds if _PTDS else Stream.null
+    return Stream.ptds if is_ptds_enabled() else Stream.null
 
 
 def get_current_stream(device_id: int = -1) -> Any:
