@@ -74,8 +74,10 @@ def get_default_pinned_memory_pool() -> Any:
 
 
 def get_array_module(*args: Any) -> Any:
-    """Return `cupy` if any argument is a device array, else `numpy`."""
-    if _builtins.any(isinstance(a, ndarray) for a in args):  # `any` is CuPy's here
+    """Return `cupy` if any argument is a device array or a sparse matrix, else `numpy`."""
+    sparse = _sys.modules.get("cupool.client_shim.cupyx.scipy.sparse")
+    kinds = (ndarray, *((sparse.spmatrix, sparse.sparray) if sparse else ()))
+    if _builtins.any(isinstance(a, kinds) for a in args):  # `any` is CuPy's here
         return _sys.modules[__name__]
     import numpy
 

@@ -39,6 +39,8 @@ _MODULES: dict[str, dict[str, Any]] = {
     "cupy._core._cub_reduction": {"_CUB_REDUCE_SIZE_THRESHOLD": 1024},
     "cupy._core._routines_linalg": {
         **{f"COMPUTE_TYPE_{name}": i for i, name in enumerate(_COMPUTE_TYPES)},
+        "get_compute_type": lambda dtype: _compute_types.get(str(dtype), 0),
+        "set_compute_type": lambda dtype, value: _compute_types.__setitem__(str(dtype), value),
     },
     "cupy._environment": {
         "get_cub_path": lambda: None,

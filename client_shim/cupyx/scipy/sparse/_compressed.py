@@ -135,7 +135,8 @@ class _compressed_sparse_matrix(_data_matrix, _minmax_mixin, IndexMixin):
             )
         major = ((1, *shape) if len(shape) == 1 else shape)[cls._major_axis]
         if indptr.size != major + 1:
-            raise ValueError(f"indptr has length {indptr.size}, expected {major + 1}")
+            expected = f"{major + 1} (major axis + 1)"
+            raise ValueError(f"indptr has length {indptr.size}, expected {expected}")
         limit = np.iinfo(indices.dtype).max
         if max(shape) > limit or data.size > limit:
             what = f"shape {shape}" if max(shape) > limit else f"nnz {data.size}"

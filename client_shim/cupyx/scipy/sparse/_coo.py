@@ -217,7 +217,7 @@ class _coo_base(CooInit, _data_matrix):
         rows, columns = self._shape_as_2d
         new_rows, new_columns = (1, shape[0]) if len(shape) == 1 else shape
         last = max(0, rows * columns - 1)
-        dtype = _sputils.get_index_dtype(maxval=max(last, *shape))
+        dtype = _sputils.get_index_dtype((self.row,), maxval=max(last, *shape))
         row, col = self.row.astype(dtype), self.col.astype(dtype)
         if order == "C":
             row, col = cupy.divmod(row * dtype(columns) + col, dtype(max(new_columns, 1)))
