@@ -23,22 +23,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import broker_filling, broker_running
 from benchmarks.report import machine
 
-EXPERIMENTS: dict[str, Callable[[Path, int], list[dict[str, Any]]]] = {
-    "table": broker_filling.table,
-    "pooling": broker_filling.pooling,
-    "ties": broker_filling.ties,
-    "speed": broker_filling.speed,
-    "departures": broker_running.departures,
-    "partitions": broker_running.partitions,
-}
-REPEATS = {
-    # name -> (default, --full)
-    "table": (1, 10),
-    "pooling": (3, 10),
-    "ties": (3, 10),
-    "speed": (1, 3),
-    "departures": (4, 10),
-    "partitions": (2, 3),
+
+@dataclass(frozen=True)
+class Experiment:
+    """What to run, how often (by default, with --full), and the folders that it needs."""
+
+    run: Callable[[Path, int], list[dict[str, Any]]]
+    repeats: tuple[int, int]
+    needs: tuple[str, ...]
+
+
+EXPERIMENTS = {
+    "table": Experiment(broker_filling.table, (1, 10), ("openb", "fgd_expected")),
+    "pooling": Experiment(broker_filling.pooling, (3, 10), ("openb",)),
+    "ties": Experiment(broker_filling.ties, (3, 10), ("openb",)),
+    "speed": Experiment(broker_filling.speed, (1, 3), ("openb",)),
+    "departures": Experiment(broker_running.departures, (4, 10), ("openb",)),
+    "partitions": Experiment(broker_running.partitions, (2, 3), ("philly_derived",)),
 }
 
 
@@ -56,14 +57,15 @@ def run(traces: Path, names: list[str], *, full: bool) -> Report:
     """Run experiments one after the other, printing each table when it is there."""
     report = Report(" ".join(["python", *sys.argv]), machine())
     for name in names:
-        repeats = REPEATS[name][full]
-        begin = time.monotonic()
-        try:
-            rows = EXPERIMENTS[name](traces, repeats)
-        except FileNotFoundError as exc:
-            report.skipped[name] = f"no such file: {exc.filename}"
-            print(f"\n{name}: skipped, {report.skipped[name]}", flush=True)
+        experiment = EXPERIMENTS[name]
+        absent = [each for each in experiment.needs if not (traces / each).is_dir()]
+        if absent:
+            report.skipped[name] = f"{traces} has no folder {', '.join(absent)}"
+            print(f"{name}: skipped, {report.skipped[name]}", flush=True)
             continue
+        repeats = experiment.repeats[full]
+        begin = time.monotonic()
+        rows = experiment.run(traces, repeats)
         report.experiments[name] = rows
         took = time.monotonic() - begin
         print(f"\n{name} ({repeats} repeat{'s' * (repeats > 1)}, {took:.0f} s)\n")

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmarks.broker import EXPERIMENTS, as_text, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -279,8 +280,39 @@ def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert "bestfit" in capsys.readouterr().out
 
 
+def test_the_command_draws_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="plots are an extra: pip install 'cupool[plot]'")
+    jobs = str(TRACES / "jobs.csv")
+    for number, more in enumerate((["--fill"], ["--refuse"])):
+        file = tmp_path / f"{number}.svg"
+        arguments = ["simulate", jobs, "--policy", "bestfit", "--policy", "spread", *more]
+        assert main([*arguments, "--plot", str(file)]) == 0
+        assert "<svg" in file.read_text()
+    assert main([*arguments, "--plot", str(tmp_path / "x.nothing")]) == 2
+    assert "x.nothing" in capsys.readouterr().err
+
+
 def test_the_command_names_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", "none.csv"]) == 2
     assert "none.csv: No such file" in capsys.readouterr().err
     assert main(["simulate", "none.csv", "--policy", "best"]) == 2
     assert "bestfit" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- the benchmark
+
+
+def test_experiments_without_their_traces_are_skipped_with_a_reason(tmp_path: Path) -> None:
+    report = run(tmp_path, list(EXPERIMENTS), full=False)
+    assert set(report.skipped) == set(EXPERIMENTS) and not report.experiments
+    assert "has no folder openb, fgd_expected" in report.skipped["table"]
+
+
+def test_rows_are_written_as_a_table() -> None:
+    text = as_text([{"policy": "bestfit", "allocated": 95.0}, {"policy": "fgd"}])
+    assert text.splitlines() == [
+        "| policy  | allocated |",
+        "| ------- | --------- |",
+        "| bestfit | 95.00     |",
+        "| fgd     |           |",
+    ]

@@ -218,13 +218,16 @@ class Fleet:
     # ------------------------------------------------------------ questions
 
     def allowed(self, demand: Demand) -> Bools:
-        """Return [rows, columns]: would an empty device there do? Cached; do not write to it."""
+        """Return [rows, columns]: would an empty device there do? Cached; do not write to it.
+
+        Whether it has the memory that a share asks for is for `fits` to say.
+        """
         key = static_key(demand)
         known = self.recall(("allowed", key))
         if known is not None:
             assert isinstance(known, np.ndarray)
             return known
-        by_kind = np.array([kind is not None and suits(kind, demand) for kind in self.kinds])
+        by_kind = np.array([kind is not None and suits(kind, key) for kind in self.kinds])
         mask: Bools = by_kind[self.kind]
         if demand.servers is not None:
             mask &= np.array([name in demand.servers for name in self.names], np.bool_)[:, None]

@@ -62,9 +62,12 @@ def suits(kind: Kind, demand: Demand) -> bool:
 
 
 def static_key(demand: Demand) -> Demand:
-    """Return a demand that is equal for all demands which the same kinds and servers suit."""
+    """Return a demand that is equal for all demands which the same kinds and servers suit.
+
+    How much memory a share asks for is no part of it: what is free decides.
+    """
     return Demand(
-        memory_bytes=demand.memory_bytes,
+        memory_bytes=demand.memory_bytes if demand.whole else 0,
         models=demand.models,
         min_compute_capability=demand.min_compute_capability,
         zone=demand.zone,

@@ -65,7 +65,7 @@ def make_room(
         held: the leases that may be moved, by id. Others stay where they are.
 
     Returns:
-        The plan that moves fewest among the servers looked at, None if none is found.
+        The first plan that works, trying to move little compute first; None if none does.
     """
     if most < 1 or demand.gpus < 1 or (demand.spread and demand.gpus > 1):
         return None

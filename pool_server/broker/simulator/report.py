@@ -198,6 +198,7 @@ def plot(rows: Sequence[Row], path: Path, *, filling: bool) -> None:
 def _draw_curves(axes: Any, rows: Sequence[Row]) -> None:
     for row in rows:
         axes.plot(list(row.curve), list(row.curve.values()), label=row.policy)
+    axes.set_xlim(0, min(150, max(max(row.curve) for row in rows)))
     axes.set_xlabel("demand that has arrived, % of the pool")
     axes.set_ylabel("allocated, % of the pool")
     axes.legend()
