@@ -181,7 +181,9 @@ def _one_size(
     for name, curve in curves.items():
         used = parts.at_wait(curve, pool.mean_wait_s)
         less = 100 * (1 - (100 - pool.allocated) / (100 - used))
-        text = f"{used:.1f} % against the pool's {pool.allocated:.1f} %, idle {-less:+.0f} %"
+        below = pool.mean_wait_s < min(point.mean_wait_s for point in curve)
+        text = f"{'under ' * below}{used:.1f} % against the pool's {pool.allocated:.1f} %, "
+        text += f"idle {-less:+.0f} %{' or better' * below}"
         equal = f"equal wait, {pool.mean_wait_s:,.0f} s"
         rows.append({"GPUs": gpus, "load": equal, "partitions": name, "used / wait": text})
         print(rows[-1], flush=True)

@@ -168,20 +168,29 @@ def ratio(fleet: Fleet, usual: Usual) -> float:
     return lost / (idle * int(usual.weight.sum()))
 
 
-def after_share(
+def gain_of_share(
     usual: Usual, suited: Bools, state: State, demand: Demand, taken_bytes: Ints
 ) -> Ints:
-    """Return [rows, columns]: the fragmentation if the demand's share were put on that device."""
+    """Return [rows, columns]: how much less is fragmented with the demand's share on that device.
+
+    Only the device that takes the share changes, so each server is summed up once.
+    """
     before = usable(usual, suited, state.idle, state.free_bytes, state.empty)
     idle = state.idle - demand.milli
     nobody = np.zeros(state.idle.shape, np.bool_)
     after = usable(usual, suited, idle, state.free_bytes - taken_bytes, nobody)
-    count = before.sum(axis=1, dtype=np.int64)[:, None, :] - before + after
+    count = before.sum(axis=1, dtype=np.int64)
     parts = state.idle[..., None] * before
-    useful = parts.sum(axis=1)[:, None, :] - parts + idle[..., None] * after
-    total = state.idle.sum(axis=1)[:, None] - demand.milli
-    cpu = (state.cpu_milli - demand.cpu_milli)[:, None]
-    return fragmented(usual, count, useful, total, cpu)
+    useful, total = parts.sum(axis=1), state.idle.sum(axis=1)
+    now = fragmented(usual, count, useful, total, state.cpu_milli)
+    then = fragmented(
+        usual,
+        count[:, None, :] - before + after,
+        useful[:, None, :] - parts + idle[..., None] * after,
+        total[:, None] - demand.milli,
+        (state.cpu_milli - demand.cpu_milli)[:, None],
+    )
+    return now[:, None] - then
 
 
 def band(gain: Ints, usual: Usual) -> Ints:

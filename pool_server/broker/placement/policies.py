@@ -112,12 +112,11 @@ def _fgd_bands(view: View, usual: frag.Usual) -> Ints:
     """Return [rows, columns] the score of each device for a share of one device."""
     state = frag.State.of(view.fleet, view.rows)
     suited = frag.suitable(view.fleet, usual)[view.rows]
-    before = frag.fragmentation(usual, suited, state)
     size = np.full(state.idle.shape, view.demand.memory_bytes, np.int64)
     if not view.demand.memory_bytes:
         size = view.fleet.total_bytes[view.rows] * view.demand.share_milli // WHOLE_MILLI
-    after = frag.after_share(usual, suited, state, view.demand, size)
-    return np.where(view.fits, frag.band(before[:, None] - after, usual), -1)
+    gain = frag.gain_of_share(usual, suited, state, view.demand, size)
+    return np.where(view.fits, frag.band(gain, usual), -1)
 
 
 def _fgd_gang_bands(view: View, usual: frag.Usual) -> Ints:

@@ -121,7 +121,10 @@ def partitioned(
 
 
 def at_wait(curve: Sequence[Shared], wait_s: float) -> float:
-    """Return the use at a mean wait, on straight lines between points of a curve over load."""
+    """Return the use at a mean wait, on straight lines between points of a curve over load.
+
+    A wait below all of the curve's gives the use at its least wait, which is then too much.
+    """
     ordered = sorted(curve, key=lambda point: point.mean_wait_s)
     if wait_s <= ordered[0].mean_wait_s:
         return ordered[0].allocated
