@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from cupyx import jit
 
+from tests.cupy import kernel_packages
+
+kernel_packages.needed()
 pytestmark = pytest.mark.filterwarnings("ignore:cupyx.jit.rawkernel is experimental:FutureWarning")
 
 

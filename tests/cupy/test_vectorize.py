@@ -6,6 +6,10 @@ import cupy
 import numpy as np
 import pytest
 
+from tests.cupy import kernel_packages
+
+kernel_packages.needed()
+
 
 def smooth(x, edge):
     """Nothing below the edge."""
