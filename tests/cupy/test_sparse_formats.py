@@ -47,6 +47,18 @@ def test_arrays_are_shared_and_of_32_bits() -> None:
     assert float(transposed[1, 0]) == 9
 
 
+def test_making_a_matrix_waits_once_to_look_at_its_indices() -> None:
+    coo = made("coo")
+    for make, given in (
+        (sparse.coo_matrix, (coo.data, (coo.row, coo.col))),
+        (sparse.csr_matrix, made()._parts),
+    ):
+        with waits() as seen:
+            matrix = make(given, shape=(3, 4))
+        assert len(seen) == 1
+        check(matrix, DENSE)
+
+
 def test_parts_that_do_not_fit_are_refused() -> None:
     data, indices = cupy.ones(2), cupy.array([0, 1], dtype="i")
     for indptr in ([1, 2], [0, 3]):

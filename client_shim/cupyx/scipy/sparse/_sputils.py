@@ -50,11 +50,11 @@ def host_sparse() -> Any:
 
 def is_int_like(x: Any) -> bool:
     """Whether `x` is an integer, or a number equal to one."""
+    if getattr(x, "ndim", 0) != 0:  # asking an array for its index would fetch it
+        return False
     try:
         operator.index(x)
     except TypeError:
-        if getattr(x, "ndim", 0) != 0:
-            return False
         try:
             return bool(int(x) == x)
         except (TypeError, ValueError):
