@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cupool.client_shim.cupyx.scipy._declared import declared
+import numpy as np
+
+from cupool.client_shim.cupyx.scipy._declared import Spec, declared
 
 __all__ = [
     "cspline1d",
@@ -104,5 +106,11 @@ def symiirorder2(
     omega: Any,
     precision: Any = -1.0,
 ) -> Any:
-    """Filter forwards and backwards with two poles."""
-    return 1
+    """Filter forwards and backwards with two poles; the result is float64.
+
+    Raises:
+        TypeError: complex numbers.
+    """
+    if input.dtype.kind == "c":
+        raise TypeError("symiirorder2 filters real numbers only")
+    return Spec(input.shape, np.dtype(np.float64))

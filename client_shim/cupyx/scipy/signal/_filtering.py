@@ -219,12 +219,16 @@ def hilbert2(x: Any, N: Any = None) -> Any:
     dtype = _analytic(x)
     if N is None:
         shape = (1, *x.shape)[-2:]
+        if 0 in shape:
+            raise ValueError("Invalid number of FFT data points (0) specified.")
     elif isinstance(N, int):
+        if N <= 0:
+            raise ValueError("N must be positive.")
         shape = (N, N)
     else:
         shape = tuple(N)
-    if len(shape) != 2 or min(shape) <= 0:
-        raise ValueError("N must be positive, one for both axes or one for each")
+        if len(shape) != 2 or min(shape) <= 0:
+            raise ValueError("When given as a tuple, N must hold exactly two positive integers")
     return Spec(shape, dtype)
 
 

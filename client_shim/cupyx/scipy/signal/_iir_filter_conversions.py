@@ -39,6 +39,7 @@ __all__ = [
     "zpk2tf",
 ]
 _operation = declared("scipy.signal")
+_ZERO = 1e-14  # `normalize` takes what is smaller, beside the denominator, for no coefficient
 
 
 class BadCoefficients(UserWarning):
@@ -48,8 +49,12 @@ class BadCoefficients(UserWarning):
 def _warn_if_trimmed(given: Any, kept: int) -> None:
     """Warn if the device dropped leading zeros, which the results' lengths tell without a wait."""
     if getattr(given, "ndim", 0) == 1 and kept < given.size:
-        message = "Badly conditioned filter coefficients (numerator): results may be meaningless"
-        warnings.warn(message, BadCoefficients, stacklevel=3)
+        _warn_badly_conditioned()
+
+
+def _warn_badly_conditioned() -> None:
+    message = "Badly conditioned filter coefficients (numerator): results may be meaningless"
+    warnings.warn(message, BadCoefficients, stacklevel=4)
 
 
 def normalize(b: Any, a: Any) -> Any:
@@ -146,10 +151,13 @@ def sos2tf(sos: Any) -> Any:
     return 2
 
 
-@_operation
 def sos2zpk(sos: Any) -> Any:
     """Turn second-order sections into zeros, poles and gain."""
-    return 3
+    found = send("scipy.signal.sos2zpk", {"sos": sos}, 3)
+    sections = sos.get()
+    if (abs(sections[:, 0]) <= _ZERO * abs(sections[:, 3])).any():
+        _warn_badly_conditioned()
+    return found
 
 
 @_operation

@@ -274,6 +274,11 @@ def resample(
         from cupool.client_shim.cupy.fft import fftfreq
 
         window = window(fftfreq(x.shape[axis]))
+    elif isinstance(window, ndarray) and window.shape != (x.shape[axis],):
+        raise ValueError(
+            f"window.shape={window.shape} != ({x.shape[axis]},), i.e., window length"
+            " is not equal to number of frequency bins!"
+        )
     given = {"x": x, "num": num, "t": t, "axis": axis, "window": window, "domain": domain}
     return send("scipy.signal.resample", given, 1 if t is None else 2)
 

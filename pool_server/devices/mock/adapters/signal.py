@@ -16,7 +16,7 @@ NpArray = np.ndarray[Any, Any]
 
 _CAST = (
     "convolve convolve2d correlate correlate2d correlation_lags detrend fftconvolve hilbert "
-    "hilbert2 medfilt medfilt2d oaconvolve order_filter wiener savgol_filter"
+    "hilbert2 medfilt medfilt2d oaconvolve order_filter wiener savgol_filter symiirorder2"
 ).split()
 
 
