@@ -21,6 +21,7 @@ NAMES = ("cupy", "cupyx", "cupy_backends")
 HOME = "cupool.client_shim."
 MIMICKED_VERSION = "14.2.0"
 _UNSUPPORTED = "not supported yet"
+_FUNCTION = type(lambda: None)
 
 
 class RemoteCupy:
@@ -67,6 +68,8 @@ class RemoteCupy:
         for name in [name for name in sys.modules if name.startswith(prefix)]:
             submodule = sys.modules.setdefault(name.removeprefix(HOME), sys.modules[name])
             submodule.__name__ = name.removeprefix(HOME)
+            _rename(submodule)
+        _rename(module)
 
     def get_source(self, name: str) -> str | None:
         """Return the source of a module, for tracebacks and `inspect`."""
@@ -80,6 +83,15 @@ class RemoteCupy:
             from cupool.client_shim.metadata import CupyDistribution
 
             yield CupyDistribution()
+
+
+def _rename(module: ModuleType) -> None:
+    """Let functions and classes say that they are CuPy's: programs look at `__module__`, dask for
+    one imports the package that an array's type belongs to."""
+    home = HOME + module.__name__
+    for value in list(vars(module).values()):
+        if isinstance(value, (type, _FUNCTION)) and value.__module__ == home:
+            value.__module__ = module.__name__
 
 
 def _real_spec(name: str, root: str, rest: str) -> ModuleSpec | None:

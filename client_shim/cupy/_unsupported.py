@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any, NoReturn
 
 from cupool.errors import OperationNotSupported
@@ -65,16 +65,6 @@ def fill(namespace: dict[str, Any], module: str) -> None:
             namespace[short] = type(short, (Exception,), {"__module__": module})
         elif kind == "class":
             namespace[short] = _class(name)
-
-    _rename(namespace)
-
-
-def _rename(namespace: dict[str, Any]) -> None:
-    """Let public functions and classes say that they are CuPy's: programs look at `__module__`,
-    to import the package that an array's type belongs to, for one."""
-    for value in namespace.values():
-        if isinstance(value, (FunctionType, type)) and value.__module__.startswith(_OURS):
-            value.__module__ = value.__module__.removeprefix(_OURS)
 
 
 def _reexport(dotted: str) -> Any:
