@@ -45,6 +45,9 @@ _OPEN_WITHIN_S = 15.0
 _CLOSE_WITHIN_S = 5.0
 _BACKOFF_S = (0.1, 2.0)
 _EVENTS_LIMIT = 20_000
+_FAULTS = 3
+_UNWELL_S = 60.0
+"""A device on which so many sessions in a row did not open is left alone for so long."""
 
 
 @dataclass
@@ -130,6 +133,7 @@ class Daemon:
         self._grace_s = grace_s
         self._location = location or Location()
         self._epoch = 0
+        self._faults: dict[int, int] = {}
         self._instance = uuid.uuid4().hex
         self._sessions: dict[str, _Running] = {}
         self._unreported: deque[pb.NodeEvent] = deque(maxlen=1000)
@@ -311,6 +315,7 @@ class Daemon:
         match message:
             case Opened():
                 running.opened, running.urls = True, message.urls
+                self._faults.pop(running.order.device_ordinal, None)
                 if not running.closing:
                     running.worker.spare()
                 log.info("session opened", extra={"session": session_id, "pid": running.worker.pid})
@@ -331,6 +336,8 @@ class Daemon:
         session_id = running.order.session_id
         del self._sessions[session_id]
         self.workers.shares.free(running.row)
+        if not running.opened and not running.closing:
+            self._count_fault(running.order.device_ordinal)
         state, message = self._fate(running)
         extra = {"session": session_id, "state": state, "why": message}
         log.log(
@@ -342,6 +349,21 @@ class Daemon:
         else:
             self._failed(session_id, message or state)
         self.changed.set()
+
+    def _count_fault(self, ordinal: int) -> None:
+        """A device on which sessions do not open, again and again, is not well for a while."""
+        faults = self._faults[ordinal] = self._faults.get(ordinal, 0) + 1
+        if faults >= _FAULTS:
+            text = f"{faults} sessions in a row could not be opened on it"
+            self._tell_health(ordinal, text)
+            again = asyncio.get_running_loop().call_later
+            again(_UNWELL_S, self._tell_health, ordinal, "")
+
+    def _tell_health(self, ordinal: int, unhealthy: str) -> None:
+        self.offers[ordinal].device.unhealthy = unhealthy
+        health = pb.DeviceHealth(ordinal=ordinal, unhealthy=unhealthy)
+        beat = pb.Heartbeat(warm_workers=self.workers.warm, health=[health])
+        self._tell(pb.NodeEvent(heartbeat=beat))
 
     def _fate(self, running: _Running) -> tuple[str, str]:
         ended = running.ended

@@ -69,8 +69,8 @@ def _nonsense(wish: Wish, limits: Limits) -> str:
     if wish.cap_milli and wish.cap_milli < wish.share_milli:
         cap, share = wish.cap_milli / 1000, wish.share_milli / 1000
         return f"a cap of {cap:g} contradicts a share of {share:g}: the cap must not be less"
-    if wish.overcommit and wish.whole:
-        return "--overcommit contradicts whole GPUs: ask for --memory, or for a --share below 1"
+    if wish.overcommit and (wish.whole or not wish.memory_bytes):
+        return "--overcommit needs a --memory, and contradicts whole GPUs"
     if wish.priority not in set(Priority):
         return f"priority {wish.priority} was asked for; it must be 0 (low) to 3 (urgent)"
     if wish.spread not in ("", "same-server", "spread"):

@@ -87,7 +87,7 @@ class Line:
     def server_changed(self, name: str, now: float) -> None:
         """A server came, went, or takes (no) new leases."""
         self.fit.server_changed(name, now)
-        self.reservation = None
+        self._looked_at = -NEVER
 
     # ------------------------------------------------------------ who is next
 
@@ -136,6 +136,7 @@ class Line:
         return False
 
     def _find(self, wish: Wish, failed: set[Demand]) -> tuple[Demand, list[Placement] | None]:
+        """Return what is asked for and where there is room for it; see `Wish.overcommit`."""
         demand = self.fit.demand(wish)
         placements = None if demand in failed else self.fit.place(wish, demand)
         if placements is None:
@@ -143,8 +144,9 @@ class Line:
             if wish.overcommit:
                 queued = self.fit.demand(wish, overcommit=True)
                 placements = None if queued in failed else self.fit.place(wish, queued)
-                if placements is None:
-                    failed.add(queued)
+                if placements is not None:
+                    return queued, placements
+                failed.add(queued)
         return demand, placements
 
     def _beside(
@@ -170,17 +172,19 @@ class Line:
 
         Done once somebody behind it could be served: until then there is nothing to hold.
         """
-        held, layout = self.reservation, self.fit.fleet.layout
-        if held is not None and (held.request_id, held.layout) != (request.request_id, layout):
+        held, fleet = self.reservation, self.fit.fleet
+        if held is not None and held.request_id != request.request_id:
             held = None
-        if held is not None and now - self._looked_at < _LOOK_S:
+        same = held is not None and held.layout == fleet.layout
+        if same and now - self._looked_at < _LOOK_S:
             return True
         found = reserve(request, self.fit.demand(request.wish), self.ledger, self.fit, now)
         self._looked_at = now
         if held is not None and found is not None:
-            if (found.at, found.missing) >= (held.at, held.missing):
+            found.made = held.made  # who was let in since then does not go by itself
+            usable = same and all(fleet.up[fleet.row_of[server]] for server, _ in held.devices)
+            if usable and (found.at, found.missing) >= (held.at, held.missing):
                 return True
-            found.made = held.made
         self.reservation = found
         if found is None:
             request.blocked = "servers that could serve it take nothing new at the moment"

@@ -149,6 +149,11 @@ class BrokerState(Members, Administration):
                 decisions.append(DropLink(server.link, "it was silent for too long"))
                 del self._links[server.link]
                 decisions += self._lose(server, words.silent(server, now), now)
+            elif 0.0 < server.held_until <= now:
+                server.held_until = 0.0
+                self.line.server_changed(name, now)
+            elif server.held_until:
+                due = min(due, server.held_until)
         elif server.state is ServerState.BROKEN:
             due = server.broken_at + limits.reconnect_s
             if due <= now:
@@ -158,9 +163,9 @@ class BrokerState(Members, Administration):
             if due <= now:
                 del self.ledger.servers[name]
                 self.tenants.count(self.ledger.servers)
+                self.line.server_changed(name, now)
         if due > now:
             self.timers.set(due, "server", name)
-        self.line.server_changed(name, now)
         return decisions
 
     def _lease_due(self, lease_id: str, now: float) -> list[Decision]:

@@ -7,6 +7,9 @@ from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["server", "request", "opening", "lease", "line"]
 
+_RECURRING = ("server", "line")
+"""Who finds these early sets them again: one that is pending is enough."""
+
 
 class Timers:
     """Times at which something may be due. A timer is not cancelled: who finds, when it comes,
@@ -14,9 +17,17 @@ class Timers:
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, Kind, str | int]] = []
+        self._pending: dict[tuple[Kind, str | int], float] = {}
         self._count = 0
 
+    def __len__(self) -> int:
+        return len(self._heap)
+
     def set(self, at: float, kind: Kind, key: str | int) -> None:
+        if kind in _RECURRING:
+            if self._pending.get((kind, key), at + 1.0) <= at:
+                return
+            self._pending[kind, key] = at
         self._count += 1
         heapq.heappush(self._heap, (at, self._count, kind, key))
 
@@ -24,7 +35,9 @@ class Timers:
         """Take off and return what was set for `now` or before."""
         found: list[tuple[Kind, str | int]] = []
         while self._heap and self._heap[0][0] <= now:
-            _, _, kind, key = heapq.heappop(self._heap)
+            at, _, kind, key = heapq.heappop(self._heap)
+            if self._pending.get((kind, key)) == at:
+                del self._pending[kind, key]
             found.append((kind, key))
         return found
 

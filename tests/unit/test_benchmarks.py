@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from benchmarks import broker_load
 from benchmarks.overhead import BARE_NAMES, CARRIERS, MOVES
 from benchmarks.report import Row, Target, show
 
@@ -74,3 +76,8 @@ def test_a_quick_run_measures_everything(tmp_path: Path) -> None:
     waits = [row["median"] for (measure, _), row in rows.items() if measure.startswith("waits")]
     assert waits == [1] * len(CARRIERS)
     assert rows["round trips to that result", "embedded pool"]["median"] <= 3
+
+
+def test_a_smoke_run_of_the_brokers_load() -> None:
+    found = asyncio.run(broker_load.run(servers=4, sessions=20, seconds=0.05, burst=5))
+    assert len(found) == 7 and all(value >= 0 for value in found.values())

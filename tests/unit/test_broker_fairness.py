@@ -369,3 +369,18 @@ def test_a_hundred_who_wait_are_served_when_room_appears() -> None:
     pool.server("b", [GIB] * 50)
     pool.server("c", [GIB] * 50)
     assert all(pool.grant(number) for number in waiting)
+
+
+def test_servers_that_come_and_go_do_not_let_others_pass_the_first() -> None:
+    pool = Pool()
+    pool.server("a", [8 * GIB])
+    holder = pool.ask(memory=5 * GIB)
+    first = pool.ask(memory=6 * GIB)
+    assert pool.grant(pool.ask(memory=2 * GIB))
+    for _ in range(3):
+        pool.play(pool.state.link_broken(pool.server("b", [GIB]), pool.now))
+        pool.advance(1.5, ["a"])
+        late = pool.ask(memory=GIB, models=())
+        assert not pool.answers(late), "with it there would be no room for the first"
+    end(pool, holder)
+    assert pool.grant(first)

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from cupool.pool_server.broker import convert
 from cupool.pool_server.broker.model import Limits, Wish
 from cupool.pool_server.broker.service import BrokerService
 from cupool.pool_server.offers import mock_offers, null_offers
@@ -248,5 +249,57 @@ def test_nothing_is_left_of_a_worker(drive: Drive) -> None:
         await over.wait()
         assert len(os.listdir("/proc/self/fd")) == before
         assert gone(worker.pid) and not worker.alive
+
+    drive(main())
+
+
+def test_a_device_on_which_nothing_opens_is_left_alone(drive: Drive) -> None:
+    async def main() -> None:
+        async with setup("failing") as one:
+            small = Wish(memory_bytes=1000, carriers=("zmq+tcp",))
+            for _ in range(3):
+                assert (await one.answer(small)).refusal.reason == "failed"
+            state = one.broker.state
+            sick = [d for d in state.ledger.servers["s"].devices.values() if d.unhealthy]
+            while not sick:
+                await one.broker._changes.wait(5)
+                sick = [d for d in state.ledger.servers["s"].devices.values() if d.unhealthy]
+            assert "3 sessions in a row" in sick[0].unhealthy
+            where = (await one.answer(small)).refusal.message
+            assert "out of everything" in where  # the other device, which is as bad
+
+    drive(main())
+
+
+def test_commands_of_a_broker_that_was_replaced_are_refused(drive: Drive) -> None:
+    async def main() -> None:
+        async with setup() as one:
+            one.daemon._check_epoch(5)
+            one.daemon._check_epoch(0)  # brokers that do not count
+            one.daemon._check_epoch(7)
+            with pytest.raises(RuntimeError, match="epoch 6, and one of epoch 7 has replaced it"):
+                one.daemon._check_epoch(6)
+
+    drive(main())
+
+
+def test_what_a_server_reports_is_what_was_granted(drive: Drive) -> None:
+    """A broker that knows the lease, or is told of it, must find the same placement."""
+
+    async def main() -> None:
+        async with setup() as one:
+            one.daemon.offers[0].device.memory_bytes = 1000
+            for wish in (
+                Wish(wait_s=10, carriers=("zmq+tcp",), max_time_s=100.0),
+                Wish(memory_bytes=300, share_milli=200, wait_s=10),
+                Wish(memory_bytes=300, share_milli=900, wait_s=10, overcommit=True),
+            ):
+                session_id = (await one.grant(wish)).devices[0].session_id
+                session = one.broker.state.ledger.sessions[session_id]
+                lease = one.broker.state.ledger.leases[session.lease_id]
+                told = convert.report(one.daemon._sessions[session_id].session(), "s")
+                assert told.placement == session.placement
+                assert told.terms == lease.terms
+                assert (told.ends_in_s > 0) == bool(wish.max_time_s)
 
     drive(main())
