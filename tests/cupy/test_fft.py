@@ -114,5 +114,3 @@ def test_settings() -> None:
         assert fft_config.enable_nd_planning is True
     with pytest.raises(OperationNotSupported, match="use_multi_gpus"):
         fft_config.use_multi_gpus = True
-    with pytest.raises(OperationNotSupported, match="callbacks"):
-        fft_config.set_cufft_callbacks("")

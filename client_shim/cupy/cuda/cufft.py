@@ -12,7 +12,7 @@ import numpy as np
 
 from cupool.client_shim.cupy import _unsupported
 
-__all__ = ["Plan1d", "PlanNd", "get_current_plan"]
+__all__ = ["Plan1d", "PlanNd", "getVersion", "get_current_plan"]
 
 
 class _Current(threading.local):
@@ -42,6 +42,11 @@ def fft_type_of(dtype: np.dtype[Any], value_type: str) -> int:
 def get_current_plan() -> Any:
     """Return the plan of the innermost ``with plan:`` block, or None."""
     return _current.plan
+
+
+def getVersion() -> int:
+    """Return the version of cuFFT that is mimicked, that of CUDA 12.9."""
+    return 11401
 
 
 class _Plan:

@@ -7,6 +7,7 @@ import warnings
 from typing import Any, NoReturn
 
 from cupool.client_shim.cupy import _unsupported
+from cupool.client_shim.cupy.fft import _callback
 
 __all__ = ["PlanCache", "config"]
 
@@ -111,13 +112,8 @@ class _Config:
         """Print the limits of the current device's cache."""
         get_plan_cache().show_info()
 
-    def get_current_callback_manager(self) -> None:
-        """Return None: there are no cuFFT callbacks."""
-        return None
-
-    def set_cufft_callbacks(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: cuFFT callbacks are not supported."""
-        _unsupported.refuse("cupy.fft.config.set_cufft_callbacks")
+    get_current_callback_manager = staticmethod(_callback.get_current_callback_manager)
+    set_cufft_callbacks = _callback.set_cufft_callbacks
 
     def set_cufft_gpus(self, gpus: Any) -> NoReturn:
         """Refuse: one transform runs on one device."""

@@ -18,6 +18,7 @@ from cupool.client_shim.cupy._core._dtype import complex_of, real_of
 from cupool.client_shim.cupy._creation.from_data import asarray
 from cupool.client_shim.cupy.cuda import cufft
 from cupool.client_shim.cupy.fft import _plans
+from cupool.client_shim.cupy.fft._callback import get_current_callback_manager
 from cupool.client_shim.cupy.fft._config import config
 
 __all__ = [
@@ -108,10 +109,26 @@ def _swapped(shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Any:
 def _send(
     a: ndarray, s: Any, axes: Sequence[int], norm: str, direction: int, value_type: str, order: Any
 ) -> ndarray:
-    """Queue a transform; `order` is "C", "F", or None for that of transforms axis by axis."""
+    """Transform; `order` is "C", "F", or None for that of transforms axis by axis."""
     lengths = _lengths(a, s, axes, value_type)
     for count in lengths:
         _check_points(count)
+    callbacks = get_current_callback_manager()
+    if callbacks is not None:
+        about = (norm, direction, value_type, order)
+        return callbacks.transform(_queue, a, lengths, axes, *about)
+    return _queue(a, lengths, axes, norm, direction, value_type, order)
+
+
+def _queue(
+    a: ndarray,
+    lengths: Sequence[int],
+    axes: Sequence[int],
+    norm: str,
+    direction: int,
+    value_type: str,
+    order: Any,
+) -> ndarray:
     shape = list(a.shape)
     for axis, length in zip(axes, lengths, strict=True):
         shape[axis] = length
