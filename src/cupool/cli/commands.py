@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cupool import __version__
+from cupool.cli import kubernetes
 from cupool.cli.admin import add_commands
 from cupool.cli.serving import serve, server_extra
 from cupool.cli.simulate import simulate
@@ -140,6 +141,8 @@ def config(
 
 
 app.command()(simulate)
+app.command()(kubernetes.webhook)
+app.command()(kubernetes.publish)
 
 service_app = typer.Typer(help="systemd services for the broker and the server.")
 app.add_typer(service_app, name="service")
