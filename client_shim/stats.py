@@ -6,6 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from cupool.client_shim import exchange
+
 if TYPE_CHECKING:
     from cupool.client_shim.session import DeviceSession
 
@@ -27,6 +29,8 @@ def print_stats(one: DeviceSession) -> None:
         f"cupool: GPU {one.ordinal}: {c.operations} operations in {c.batches} batches,"
         f" {c.waits} waits, {c.sent_bytes:,} bytes sent, {c.received_bytes:,} received"
     ]
+    for way, times in exchange.counts(one).items():
+        lines.append(f"cupool:   {times:6d} arrays to other GPUs {way}")
     for site, count in sorted((one.wait_sites or {}).items(), key=lambda x: -x[1])[:20]:
         lines.append(f"cupool:   {count:6d} waits at {site}")
     for name, count in sorted(one.pipeline.relaid.items()):

@@ -52,6 +52,10 @@ _AT_ONCE = frozenset(
 """Bound when they are issued, or ordered by the runners of `queueing` themselves."""
 
 
+_BETWEEN_SESSIONS = frozenset({"offer", "pull"})
+"""What another session waits for, or gives: it cannot be put off, nor be part of a graph."""
+
+
 @dataclass(slots=True)
 class Issued:
     """An operation whose arguments are bound.
@@ -206,6 +210,7 @@ def _deferrable(name: str, outs: Any, args: Any, kwargs: Any) -> bool:
     return (
         row is not None
         and row.kind != "request"
+        and name not in _BETWEEN_SESSIONS
         and isinstance(outs, list)
         and all(isinstance(spec, list) and len(spec) == 4 for spec in outs)
         and isinstance(args, list)

@@ -121,8 +121,9 @@ def _session(opening: Open, control: ControlLink, table: ShareTable | None) -> E
         text = exc.message if isinstance(exc, PoolError) else f"{type(exc).__name__}: {exc}"
         return Ended(opening.session, "failed", f"the device could not be opened: {text}")
     control.send(Opened(opening.session, [listener.url for listener in listeners]))
+    core = SessionCore(device, turns=turns, exchange_urls=opening.urls)
     try:
-        return Serving(opening, SessionCore(device, turns=turns), listeners, control).run()
+        return Serving(opening, core, listeners, control).run()
     except Exception as exc:  # a fault of ours; the daemon tells the client
         traceback.print_exc()
         return Ended(opening.session, "failed", f"{type(exc).__name__}: {exc}")

@@ -139,6 +139,8 @@ class Serving:
         self._send(replies)
         while core.unfinished:
             self._send(core.proceed())
+            if self._clock() >= self._next_tick:
+                self._tick()
         if core.ended is not None:
             self._end("closed" if core.left else "failed", core.ended.message)
         return bool(replies)

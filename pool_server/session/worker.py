@@ -20,6 +20,7 @@ import msgspec
 from cupool.errors import LeaseLost, ProtocolViolation
 from cupool.pool_server.devices.base import Device
 from cupool.pool_server.session.deferral import Deferral
+from cupool.pool_server.session.exchange import Exchange
 from cupool.pool_server.session.handles import MAX_HANDLES, HandleTable
 from cupool.pool_server.session.movement import Movement
 from cupool.pool_server.session.queueing import Queueing
@@ -49,6 +50,7 @@ from cupool.proto.values import TRANSFER
 
 MAX_ACK_FAILURES = 128
 """Failures of one Ack; what follows them is told where its outputs are asked for."""
+_EXCHANGE_SLICE_S = 0.05  # of a wait for another session, between looks at everything else
 _TRACED = 8  # failures of one Ack that carry their traceback
 _KEPT_BYTES = 64 << 20  # answers kept for a client that may have missed them
 
@@ -70,6 +72,7 @@ class SessionCore:
         device: executes operations.
         max_handles: handles that may be alive at once.
         turns: when it may compute, beside other sessions on the device.
+        exchange_urls: where other sessions may pull arrays from this one.
 
     Attributes:
         executed: the last batch that was executed.
@@ -79,7 +82,11 @@ class SessionCore:
     """
 
     def __init__(
-        self, device: Device, max_handles: int = MAX_HANDLES, turns: Turns | None = None
+        self,
+        device: Device,
+        max_handles: int = MAX_HANDLES,
+        turns: Turns | None = None,
+        exchange_urls: Sequence[str] = (),
     ) -> None:
         self.device = device
         self.table = HandleTable(max_handles)
@@ -92,6 +99,7 @@ class SessionCore:
         self._movement = Movement(self._executor)
         self._deferral = Deferral(self._executor)
         Queueing(self._executor, self._deferral)
+        self._exchange = Exchange(self._executor, exchange_urls)
         self._early = Early()
         self._queue: deque[tuple[Batch, Payloads]] = deque()
         self._received = 0
@@ -140,12 +148,14 @@ class SessionCore:
     @property
     def unfinished(self) -> bool:
         """Once the replies are sent, is there more to do without another message?"""
-        return self._held and self.ended is None
+        waits = bool(self._queue) and self._exchange.under_way
+        return (self._held or waits) and self.ended is None
 
     def proceed(self) -> list[Reply]:
         """Go on after the replies were sent; for as long as `unfinished`."""
         replies: list[Reply] = []
         self._held = False
+        self._exchange.wait(_EXCHANGE_SLICE_S)
         self._advance(replies)
         return replies
 
@@ -187,6 +197,7 @@ class SessionCore:
 
     def close(self) -> None:
         """Free everything."""
+        self._exchange.close()
         self.table.clear()
         self.device.close()
 
@@ -257,7 +268,7 @@ class SessionCore:
                 return
             if movement.outgoing is not None and not self._outgoing_over(replies):
                 return
-            if not self._queue:
+            if not self._queue or self._exchange.waiting:
                 return
             batch, payloads = self._queue[0]
             self._run(batch, payloads, replies)
@@ -315,7 +326,8 @@ class SessionCore:
 
     def _stopped(self) -> bool:
         """Whether the batch cannot go on, although records are left."""
-        return self.transferring or self._executor.lost is not None
+        lost = self._executor.lost is not None
+        return self.transferring or self._exchange.waiting or lost
 
     def _answer(self, sequence: int, replies: list[Reply]) -> None:
         """Send the answers of the executor, after what failed or was printed before them."""

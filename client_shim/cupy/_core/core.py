@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import operator
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 from types import GenericAlias
 from typing import Any
 
 import numpy as np
 
+from cupool.client_shim import exchange
 from cupool.client_shim import session as _session
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import _conversions, _indexing_methods, _methods, _operators
@@ -303,3 +306,22 @@ def _tell(array: ndarray) -> Handle:
 def session_of(array: ndarray) -> _session.DeviceSession:
     """Return the session whose device the array lies on."""
     return handle_of(array if array._owner is None else array._owner).session
+
+
+def brought(a: ndarray) -> ndarray:
+    """Copy an array of another device to the current one; C order, or F if it is F and not C."""
+    flags = a._shadow.flags
+    order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+    made = _shadow.make(a.shape, a.dtype, order)
+    layout = (a.shape, a.dtype, order)
+    return wrap(made, exchange.copy(handle_of(a), layout, _session.session()))
+
+
+@contextmanager
+def on_device_of(array: ndarray) -> Iterator[None]:
+    """Make an array's device the thread's current one within a block."""
+    before, _session.current.device = _session.current.device, session_of(array).ordinal
+    try:
+        yield
+    finally:
+        _session.current.device = before

@@ -67,9 +67,20 @@ def assign(target: ndarray, value: Any) -> None:
         and _same_memory(array, target)
     ):
         return
+    apart = core.session_of(array) is not core.session_of(target)
+    if apart and _same_layout(array, target):
+        with core.on_device_of(target):
+            calls.call_into("assign", (target, core.brought(array)))
+        return
     if array.dtype.kind == "c" and target.dtype.kind in "iuf":
         warn_complex()
     calls.call_into("assign", (target, _broadcastable(array, target.shape)))
+
+
+def _same_layout(a: ndarray, b: ndarray) -> bool:
+    """Can bytes be copied as they are? Then CuPy needs no peer access between devices."""
+    same = a.shape == b.shape and a.strides == b.strides and a.dtype == b.dtype
+    return same and bool(b._shadow.flags.c_contiguous)
 
 
 def _same_memory(a: ndarray, b: ndarray) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim import session as _session
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._dtype import get_dtype
@@ -93,8 +94,28 @@ def reshape(a: ndarray, shape: Any, order: str | None = "C", copied: Any = None)
 
 
 def copy(a: ndarray, order: str = "C") -> ndarray:
-    """Return a copy in "C", "F", "A" or "K" layout."""
+    """Return a copy on the current device, in "C", "F", "A" or "K" layout.
+
+    Raises:
+        NotImplementedError: "K" of an array of another device that is not contiguous.
+    """
+    if core.session_of(a).ordinal != _session.current.device:
+        return _copy_of_other_device(a, order)
     return astype(a, a.dtype, order)
+
+
+def on_current_device(a: ndarray) -> ndarray:
+    """Return `a`, or its copy on the current device if it is on another."""
+    return a if core.session_of(a).ordinal == _session.current.device else core.brought(a)
+
+
+def _copy_of_other_device(a: ndarray, order: str) -> ndarray:
+    if order == "K" and not a._shadow.flags.forc:
+        raise NotImplementedError("CuPy cannot copy non-contiguous array between devices.")
+    made = core.brought(a)
+    flags = made._shadow.flags
+    fits = {"C": flags.c_contiguous, "F": flags.f_contiguous}.get(order, True)
+    return made if fits else astype(made, made.dtype, order)
 
 
 def astype(a: ndarray, dtype: np.dtype[Any], order: str = "K") -> ndarray:

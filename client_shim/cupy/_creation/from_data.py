@@ -102,7 +102,7 @@ def from_cupy_like(obj: Any) -> ndarray | None:
         session = core.session_of(obj)
         if session.ordinal != _session.current.device or not session.open:
             session.check()
-            return upload(obj.get(order="A"))  # from another device, by way of the host
+            return core.brought(obj)
         return obj
     convert = getattr(obj, "__cupy_get_ndarray__", None)
     if convert is not None:

@@ -27,6 +27,16 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = None) ->
         ValueError: shapes that do not fit.
     """
     dst = views.require(dst)
+    if where is not None:
+        _copyto(dst, src, casting, where)
+        return
+    with core.on_device_of(dst):
+        if isinstance(src, ndarray):
+            src = views.on_current_device(src)
+        _copyto(dst, src, casting, None)
+
+
+def _copyto(dst: ndarray, src: Any, casting: str, where: Any) -> None:
     src = _source(dst, src, casting)
     if isinstance(src, ndarray):
         lead = src.shape

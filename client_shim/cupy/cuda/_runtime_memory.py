@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cupool.client_shim import placement
+from cupool.client_shim import exchange, placement
 from cupool.client_shim import session as _session
 from cupool.client_shim.addresses import Range
 from cupool.client_shim.cupy.cuda import _runtime_errors as errors
@@ -294,13 +294,15 @@ def copy_out(target: int, source: Any, size: int, stream: Any = None) -> None:
 
 
 def copy_device(target: Any, source: Any, size: int, stream: Any = None) -> None:
-    """Copy bytes on a device, or by way of this machine to another."""
+    """Copy bytes on a device, or to another."""
     with on_stream(stream):
         to, of = _bytes_at(_place(target), size), _bytes_at(_place(source), size)
         if to.session is of.session:
             to.session.emit("assign", (to.ref, of.ref), None, ())
         else:
-            to.session.upload("write", (to.ref,), of.session.fetch(of), None)
+            layout = ((size,), _BYTE, "C")
+            made = exchange.copy(of, layout, to.session)
+            to.session.emit("assign", (to.ref, made.ref), None, ())
 
 
 def set_bytes(target: Any, value: int, size: int, stream: Any = None) -> None:

@@ -213,6 +213,7 @@ class Function:
             session.check()
         if session.ordinal != _session.current.device:
             calls.raise_other_device(session.ordinal)
+        args = tuple(args)  # an array gives new ones, which must live until they are queued
         record = (
             self._handle.ref,
             (values.TUPLE, _extent(grid)),

@@ -1,0 +1,113 @@
+"""Copies from one device to another: server to server where the two can reach each other.
+
+The client makes a token and queues two records, `offer` at the source and `pull` at the target:
+nothing waits, and the bytes do not come here. Whether the target's server reaches the source's
+is asked once for each pair. If it does not, the array goes by way of this process.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from cupool.client_shim import session as _session
+from cupool.proto.values import LIST
+
+if TYPE_CHECKING:
+    from cupool.client_shim.handles import Handle
+    from cupool.client_shim.placement import OutLayout
+    from cupool.client_shim.session import DeviceSession
+
+DIRECT = "from server to server"
+BY_CLIENT = "by way of this process"
+
+
+class Address(NamedTuple):
+    """Where a session's offers can be pulled."""
+
+    urls: tuple[str, ...]
+    secret: str
+
+
+class _Ways:
+    """What is known of a session as a source."""
+
+    def __init__(self) -> None:
+        self.address: Address | None = None
+        self.reached_at: WeakKeyDictionary[DeviceSession, str] = WeakKeyDictionary()
+        self.counts: dict[str, int] = {}
+
+
+_ways: WeakKeyDictionary[DeviceSession, _Ways] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def _of(source: DeviceSession) -> _Ways:
+    with _lock:
+        return _ways.setdefault(source, _Ways())
+
+
+def counts(source: DeviceSession) -> dict[str, int]:
+    """Return how many arrays left a session's device for another, by the way that they took."""
+    return dict(_of(source).counts)
+
+
+def address_of(source: DeviceSession) -> Address:
+    """Return where a session's offers can be pulled; the first time this waits."""
+    ways = _of(source)
+    if ways.address is None:
+        urls, secret = source.ask("exchange", (), quiet=True)
+        ways.address = Address(tuple(urls), secret)
+    return ways.address
+
+
+def reach(address: Address, target: DeviceSession) -> str:
+    """Return the address at which a target's server reaches a giver, "" for none; this waits."""
+    if not address.urls:
+        return ""
+    position = target.ask("reach", ((LIST, list(address.urls)), address.secret), quiet=True)
+    return address.urls[position] if 0 <= position < len(address.urls) else ""
+
+
+def offer(handle: Handle, tokens: list[str]) -> None:
+    """Queue and send an offer: a copy of the array as it is then, for one pull by each token."""
+    source = handle.session
+    source.check()
+    if _session.gate is not None:
+        _session.gate(source, "offer", False)
+    source.submit(("offer", (), (handle.ref, (LIST, tokens)), None))
+    source.pipeline.flush()  # the other side waits for it, and nobody may look here for long
+
+
+def pull(url: str, secret: str, token: str, layout: OutLayout, target: DeviceSession) -> Handle:
+    """Queue a pull of what another session offers; return the new array at once."""
+    return target.emit("pull", (url, secret, token), None, [layout])[0]
+
+
+def copy(handle: Handle, layout: OutLayout, target: DeviceSession) -> Handle:
+    """Copy an array to another device.
+
+    Args:
+        layout: shape and dtype of the array; order "F" if it is F contiguous and not C, else "C".
+
+    Returns:
+        the handle of the copy.
+    """
+    source = handle.session
+    source.check()
+    ways = _of(source)
+    url = ways.reached_at.get(target)
+    if url is None:
+        url = ways.reached_at[target] = reach(address_of(source), target)
+    way = DIRECT if url else BY_CLIENT
+    ways.counts[way] = ways.counts.get(way, 0) + 1
+    if not url:
+        host = np.asarray(source.fetch(handle))
+        return target.upload("upload", (), host, layout)[0]
+    token = secrets.token_hex(16)
+    offer(handle, [token])
+    return pull(url, address_of(source).secret, token, layout, target)
