@@ -74,6 +74,10 @@ def test_memory_is_known_without_asking() -> None:
         assert not cp.shares_memory(a[::2], a[1::2])
         assert cp.may_share_memory(a[::2], a[1::2])
         assert not cp.may_share_memory(a, cp.zeros(10))
+        # Over the same address, without a common owner.
+        again = cp.ndarray((4,), a.dtype, cp.cuda.MemoryPointer(a.data.mem, 32))
+        assert cp.may_share_memory(a[4:], again) and not cp.may_share_memory(a[:4], again)
+        assert cp.shares_memory(a[5::2], again) and not cp.shares_memory(a[:4], again)
         low, high = cp.byte_bounds(a[2:5])
         assert (high - low, low - address) == (24, 16)
     with pytest.raises(NotImplementedError):

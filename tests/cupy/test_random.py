@@ -198,7 +198,26 @@ def test_bad_arguments_are_refused_at_once(call, error) -> None:
     assert counted == []
 
 
-def test_bad_values_on_the_device_are_reported_at_the_next_wait() -> None:
-    drawn = cp.random.exponential(cp.asarray([-1.0]))
-    with pytest.raises(ValueError, match="scale < 0"):
-        drawn.get()
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (lambda r: r.exponential(cp.asarray([-1.0])), "scale < 0"),
+        (lambda r: r.logseries(cp.zeros(2)), "p <= 0"),
+        (lambda r: r.triangular(0, cp.asarray(2.0), 1), "mode > right"),
+        (lambda r: r.choice(2, 4, p=cp.asarray([0.5, 0.6])), "do not sum to 1"),
+    ],
+)
+def test_bad_values_on_the_device_are_refused_where_cupy_waits_for_them(draw, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        draw(cp.random.get_random_state())
+
+
+def test_only_parameters_on_the_device_cost_a_wait() -> None:
+    state = cp.random.get_random_state()
+    with no_waits():
+        state.exponential([1.0, 2.0])
+        state.choice(2, 4, p=[0.5, 0.5])
+        state.normal(cp.zeros(2), cp.ones(2))
+    with waits() as counted:
+        state.exponential(cp.ones(2))
+    assert len(counted) == 1

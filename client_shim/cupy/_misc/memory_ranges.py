@@ -6,15 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import core, views
+from cupool.client_shim.handles import Handle, PlacedHandle
+from cupool.client_shim.shadow import Shadow
 
 __all__ = ["may_share_memory", "shares_memory"]
 
 
-def _same_owner(a: core.ndarray, b: core.ndarray) -> bool:
-    first = a if a._owner is None else a._owner
-    second = b if b._owner is None else b._owner
-    return first is second
+def _placed(a: core.ndarray) -> tuple[Handle, Shadow]:
+    """Return the allocation that an array lies in, and the array's shadow from its beginning."""
+    handle = (a if a._owner is None else a._owner)._handle
+    if not isinstance(handle, PlacedHandle) or not a.size:
+        return handle, a._shadow
+    begin = handle.origin_bytes + _shadow.offset_bytes(a._shadow)
+    return handle.root, _shadow.at(a.shape, a.dtype, begin, a.strides)
 
 
 def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
@@ -25,8 +31,8 @@ def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
     """
     if max_work is not None:
         raise NotImplementedError("Only supported for `max_work` is `None`")
-    a, b = views.require(a), views.require(b)
-    return _same_owner(a, b) and np.may_share_memory(a._shadow, b._shadow)
+    (first, a), (second, b) = map(_placed, (views.require(a), views.require(b)))
+    return first is second and np.may_share_memory(a, b)
 
 
 def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
@@ -43,5 +49,5 @@ def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
         return may_share_memory(a, b)
     if max_work not in (None, "MAY_SHARE_EXACT"):
         raise NotImplementedError("Not supported for integer `max_work`.")
-    a, b = views.require(a), views.require(b)
-    return _same_owner(a, b) and np.shares_memory(a._shadow, b._shadow)
+    (first, a), (second, b) = map(_placed, (views.require(a), views.require(b)))
+    return first is second and np.shares_memory(a, b)

@@ -135,7 +135,7 @@ class RandomState(Distributions):
             a: one axis, or an int.
             size: shape of the result, needed.
             replace: whether an item may be taken more than once.
-            p: probabilities of the items; a host array is checked here, a device array there.
+            p: probabilities of the items; those of a device array are checked there, with a wait.
 
         Raises:
             ValueError: bad arguments.
@@ -154,6 +154,7 @@ class RandomState(Distributions):
             if a.ndim != 1:
                 raise ValueError("a must be 1-dimensional or an integer")
             length, made = len(a), a.dtype
+        judged = isinstance(p, ndarray)
         p = _probabilities(p, length)
         if size is None:
             raise NotImplementedError("choice() without specifying size is not supported yet")
@@ -167,7 +168,10 @@ class RandomState(Distributions):
             if length < count:
                 raise ValueError("Cannot take a larger sample than population when 'replace=False'")
         args = (self._object, a, shape, bool(replace), p)
-        return calls.call_one("random.RandomState.choice", args, None, shape, made)
+        drawn = calls.call_one("random.RandomState.choice", args, None, shape, made)
+        if judged:  # CuPy waits for the probabilities, too
+            core.session_of(drawn).synchronize()
+        return drawn
 
     def shuffle(self, a: Any) -> None:
         """Reorder an array along its first axis, in place.

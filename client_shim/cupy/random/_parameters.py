@@ -1,8 +1,8 @@
 """Parameters, shapes and checks that both random APIs share.
 
 A parameter of a distribution stays on the host if it is a number; lists and NumPy arrays go to the
-device. Values are checked here where the host has them, and by the device where it has: its error
-is raised at the next wait.
+device. Values are checked here where the host has them, and by the device where it has: where CuPy
+itself waits for such a check, the call waits; elsewhere its error is raised at the next wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The distributions of `cupy.random.RandomState`; each draw is one record and does not wait.
+"""The distributions of `cupy.random.RandomState`; each draw is one record and does not wait,
+unless CuPy's own judges values that are on the device.
 
 Parameters are numbers or arrays that broadcast; `size` is the shape of the result, by default that
 of the parameters; `dtype` its type.
@@ -51,6 +52,19 @@ class Distributions:
         operation = f"random.RandomState.{name}"
         return calls.call_one(operation, args, {"dtype": dtype}, shape, dtype)
 
+    def _judged_draw(
+        self, name: str, parameters: Sequence[Any], size: Any, dtype: np.dtype[Any]
+    ) -> ndarray:
+        """Draw where CuPy judges the parameters' values: those on the device cost a wait, as there.
+
+        Raises:
+            ValueError: a value on the device is bad.
+        """
+        drawn = self._draw(name, parameters, size, dtype)
+        if any(isinstance(p, ndarray) for p in parameters):
+            core.session_of(drawn).synchronize()
+        return drawn
+
     # ---------------------------------------------------------------- continuous, any dtype
 
     def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = float) -> ndarray:
@@ -95,7 +109,7 @@ class Distributions:
         """
         reject(df, lambda x: x <= 0, "df <= 0")
         reject(nonc, lambda x: x < 0, "nonc < 0")
-        return self._draw("noncentral_chisquare", (df, nonc), size, get_dtype(dtype))
+        return self._judged_draw("noncentral_chisquare", (df, nonc), size, get_dtype(dtype))
 
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None, dtype: Any = float
@@ -108,7 +122,7 @@ class Distributions:
         reject(dfnum, lambda x: x <= 0, "dfnum <= 0")
         reject(dfden, lambda x: x <= 0, "dfden <= 0")
         reject(nonc, lambda x: x < 0, "nonc < 0")
-        return self._draw("noncentral_f", (dfnum, dfden, nonc), size, get_dtype(dtype))
+        return self._judged_draw("noncentral_f", (dfnum, dfden, nonc), size, get_dtype(dtype))
 
     def standard_gamma(self, shape: Any, size: Any = None, dtype: Any = float) -> ndarray:
         """Return draws from a gamma distribution of scale 1."""
@@ -132,7 +146,7 @@ class Distributions:
         """
         made = check_and_get_dtype(dtype)
         reject(scale, lambda x: x < 0, "scale < 0")
-        return self._draw("exponential", (scale,), size, made)
+        return self._judged_draw("exponential", (scale,), size, made)
 
     def gumbel(
         self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, dtype: Any = float
@@ -170,7 +184,7 @@ class Distributions:
         """
         made = check_and_get_dtype(dtype)
         reject(a, lambda x: x < 0, "a < 0")
-        return self._draw("power", (a,), size, made)
+        return self._judged_draw("power", (a,), size, made)
 
     def random_sample(self, size: Any = None, dtype: Any = float) -> ndarray:
         """Return floats from [0, 1)."""
@@ -192,7 +206,7 @@ class Distributions:
         """
         made = check_and_get_dtype(dtype)
         reject(scale, lambda x: x < 0, "scale < 0")
-        return self._draw("rayleigh", (scale,), size, made)
+        return self._judged_draw("rayleigh", (scale,), size, made)
 
     def standard_cauchy(self, size: Any = None, dtype: Any = float) -> ndarray:
         """Return draws from the Cauchy distribution of mode 0 and scale 1."""
@@ -220,7 +234,9 @@ class Distributions:
             reject(first, lambda x: x > middle, "left > mode")
             reject(middle, lambda x: x > last, "mode > right")
             reject(first, lambda x: x == last, "left == right")
-        return self._draw("triangular", (left, mode, right), size, check_and_get_dtype(dtype))
+        return self._judged_draw(
+            "triangular", (left, mode, right), size, check_and_get_dtype(dtype)
+        )
 
     def uniform(
         self, low: Any = 0.0, high: Any = 1.0, size: Any = None, dtype: Any = float
@@ -240,7 +256,7 @@ class Distributions:
         """
         made = check_and_get_dtype(dtype)
         reject(a, lambda x: x < 0, "a < 0")
-        return self._draw("weibull", (a,), size, made)
+        return self._judged_draw("weibull", (a,), size, made)
 
     # ---------------------------------------------------------------- discrete
 
@@ -274,7 +290,7 @@ class Distributions:
         """
         reject(p, lambda x: x <= 0, "p <= 0.0")
         reject(p, lambda x: x >= 1, "p >= 1.0")
-        return self._draw("logseries", (p,), size, get_dtype(dtype))
+        return self._judged_draw("logseries", (p,), size, get_dtype(dtype))
 
     def negative_binomial(self, n: Any, p: Any, size: Any = None, dtype: Any = int) -> ndarray:
         """Return how many failures come before `n` successes.
@@ -285,7 +301,7 @@ class Distributions:
         reject(n, lambda x: x <= 0, "n <= 0")
         reject(p, lambda x: x < 0, "p < 0")
         reject(p, lambda x: x > 1, "p > 1")
-        return self._draw("negative_binomial", (n, p), size, get_dtype(dtype))
+        return self._judged_draw("negative_binomial", (n, p), size, get_dtype(dtype))
 
     def poisson(self, lam: Any = 1.0, size: Any = None, dtype: Any = "l") -> ndarray:
         """Return draws from a Poisson distribution."""
@@ -298,7 +314,7 @@ class Distributions:
             ValueError: a <= 1.
         """
         reject(a, lambda x: x <= 1.0, "'a' must be a valid float > 1.0")
-        return self._draw("zipf", (a,), size, get_dtype(dtype))
+        return self._judged_draw("zipf", (a,), size, get_dtype(dtype))
 
 
 def _only_dtype(name: str, keywords: dict[str, Any]) -> Any:

@@ -162,6 +162,13 @@ def _hypergeometric(
     return generator.hypergeometric(good, bad, np.minimum(wanted, good + bad), size)
 
 
+def _logseries(generator: Any, p: Any, size: Any = None, dtype: Any = None) -> Any:
+    """Draw; CuPy's RandomState refuses p = 0, which NumPy takes."""
+    if isinstance(generator, np.random.RandomState) and np.any(np.asarray(p) <= 0):
+        raise ValueError("p <= 0.0")
+    return generator.logseries(p, size)
+
+
 def _shuffle(generator: Any, a: NpArray) -> None:
     a[...] = a[generator.permutation(len(a))]
 
@@ -175,6 +182,7 @@ _OWN: dict[str, Drawer] = {
     "choice": _choice,
     "dirichlet": _dirichlet,
     "hypergeometric": _hypergeometric,
+    "logseries": _logseries,
     "negative_binomial": _negative_binomial,
     "random_raw": _random_raw,
     "set_seed": _set_seed,
