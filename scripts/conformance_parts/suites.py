@@ -52,11 +52,14 @@ class Upstream:
         The pieces are fixed, so that sampling picks the same tests whatever else is run.
         """
         here = tests / self.folder
-        folders = [p for p in sorted(here.iterdir()) if (p / "__init__.py").is_file()]
+        folders = [p for p in sorted(here.iterdir()) if any(p.rglob("test_*.py"))]
         files = sorted(here.glob("test_*.py"))
         found = [p.relative_to(tests).as_posix() for p in [*folders, *files]]
         return [unit for unit in found if Path(unit).name not in self.left_out]
 
+
+_ELSEWHERE = ("cupy_tests", "cupyx_tests", "example_tests", "install_tests")
+"""Other suites, examples that are not in the distribution, and the build of CuPy."""
 
 Suite: TypeAlias = Upstream | Downstream
 
@@ -66,7 +69,8 @@ SUITES: dict[str, Suite] = {
         Upstream("cupy_tests", "cupy", "14.2.0", "cupy_tests", ("cuda_tests",)),
         Upstream("cuda_tests", "cupy", "14.2.0", "cupy_tests/cuda_tests"),
         Upstream("scipy_tests", "cupy", "14.2.0", "cupyx_tests/scipy_tests"),
-        Upstream("jit_tests", "cupy", "14.2.0", "cupyx_tests/jit_tests"),
+        Upstream("cupyx_tests", "cupy", "14.2.0", "cupyx_tests", ("scipy_tests",)),
+        Upstream("top_tests", "cupy", "14.2.0", "", _ELSEWHERE),
         *DOWNSTREAM,
     )
 }

@@ -58,6 +58,7 @@ def test_dtype_routines() -> None:
         assert cp.can_cast(f4, np.float64) and not cp.can_cast(i8, "f4", "safe")
         assert cp.common_type(f4, i8) is np.float64
         assert cp.min_scalar_type(i8) == np.int64 and cp.min_scalar_type(3) == np.uint8
+        assert cp.min_scalar_type([i8[0], (i8,)]) == np.int64
         assert cp.isscalar(3.0) and not cp.isscalar(cp.array(3.0))
         assert (cp.ndim(f4), cp.size(i8), cp.ndim([[1]])) == (1, 1, 2)
     with pytest.raises(TypeError):

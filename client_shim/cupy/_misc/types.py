@@ -11,6 +11,7 @@ from numpy.lib.npyio import DataSource
 from numpy.rec import format_parser
 
 from cupool.client_shim.cupy._core import core
+from cupool.client_shim.cupy._core.foreign import from_cupy_like
 
 __all__ = [
     "DataSource",
@@ -89,10 +90,21 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 
 def min_scalar_type(a: Any) -> np.dtype[Any]:
-    """Return the smallest dtype that holds a scalar; of an array, its own dtype."""
-    if isinstance(a, core.ndarray):
-        return a.dtype
-    return np.min_scalar_type(a)
+    """Return the smallest dtype that holds a scalar; of an array, its own dtype.
+
+    The value of a device array is not looked at, also where it is a scalar; nor are those of
+    nested sequences of device arrays of one dtype.
+    """
+    found = _device_dtype(a)
+    return np.min_scalar_type(a) if found is None else found
+
+
+def _device_dtype(a: Any) -> np.dtype[Any] | None:
+    if isinstance(a, (list, tuple)):
+        found = {_device_dtype(x) for x in a}
+        return found.pop() if len(found) == 1 else None
+    array = from_cupy_like(a)
+    return None if array is None else array.dtype
 
 
 def isscalar(element: Any) -> bool:

@@ -167,7 +167,7 @@ def shaped_linspace(
         start = max(start, 0)
     if kind == "b":
         stop = min(stop, 1)
-    numbers = np.linspace(start, stop, prod(shape)).astype(dtype)
+    numbers = np.linspace(start, stop, int(np.prod(shape))).astype(dtype)
     return xp.array(numbers.reshape(shape))
 
 
