@@ -52,9 +52,11 @@ _MODULES: dict[str, dict[str, Any]] = {
     "cupy.cuda.compiler": {
         "_empty_file_preprocess_cache": {},
         "_get_bool_env_variable": lambda name, default: default,
+        "_get_nvrtc_version": lambda: (12, 9),
         "_kernel_cache_backend": None,
         "_run_cc": lambda command, folder, backend: "release 12.9",
     },
+    "cupy.fft._fft": {"_convert_fft_type": _nothing()},
     "cupy_backends.cuda.api.driver": {},
     "cupy_backends.cuda.libs": {"__path__": []},
     "cupy.cuda.cusolver": {"_getVersion": lambda: (11, 7, 5)},

@@ -16,7 +16,7 @@ __all__ = ["may_share_memory", "shares_memory"]
 
 def _placed(a: core.ndarray) -> tuple[Handle, Shadow]:
     """Return the allocation that an array lies in, and the array's shadow from its beginning."""
-    handle = (a if a._owner is None else a._owner)._handle
+    handle = core.handle_of(a if a._owner is None else a._owner)
     if not isinstance(handle, PlacedHandle) or not a.size:
         return handle, a._shadow
     begin = handle.origin_bytes + _shadow.offset_bytes(a._shadow)
