@@ -67,12 +67,14 @@ class Bench:
         block: int | Iterable[int],
         *args: Any,
         shared_bytes: int = 0,
+        cooperative: bool = False,
         **how: Any,
     ) -> None:
         if isinstance(function, str):
             function = self.function(function, **how)
         self.arrays = [a for a in args if isinstance(a, np.ndarray)]
-        function.launch(_three(grid), _three(block), [packed(a) for a in args], shared_bytes)
+        values = [packed(a) for a in args]
+        function.launch(_three(grid), _three(block), values, shared_bytes, cooperative)
 
 
 def _three(extent: int | Iterable[int]) -> tuple[int, int, int]:

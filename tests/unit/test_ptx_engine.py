@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tests.unit.ptx_harness import Bench, closing, needs_nvrtc
 
 from cupool.pool_server.devices.errors import CompileException
-from cupool.pool_server.devices.ptx import includes, syntax
+from cupool.pool_server.devices.ptx import compiler_process, includes, syntax
 from cupool.pool_server.devices.ptx.cache import DiskCache
+from cupool.pool_server.devices.ptx.compiler import _OWN_HEADERS, CompilerProcess
 from cupool.pool_server.devices.ptx.errors import PtxError
 
 NATIVE = Path(syntax.__file__).parent / "native"
@@ -68,6 +69,61 @@ def test_a_relative_name_finds_no_file_of_the_working_folder(bench, tmp_path, mo
         with pytest.raises(CompileException) as caught:
             bench.engine.compile('#include "secret.h"', name=name)
         assert "the secret" not in str(caught.value)
+
+
+TRICKS = [
+    '#include "{}"', "#include <{}>", '#define X "{}"\n#include X', '#inc\\\nlude "{}"', '%:include "{}"',
+    '??=include "{}"', '#embed "{}"', '#include_next "{}"', '#import "{}"', "#define H __has_include\n#if H(<{}>)\n#error found\n#endif",
+    '#if __has_include("{}")\n#error found\n#endif', 'asm(".include \\"{}\\"");',
+    "#define S(x) #x\n#define T(x) S(x)\n#define P {}\n#include T(P)",
+]  # fmt: skip
+
+
+@needs_nvrtc
+def test_the_compiler_itself_can_open_no_file_of_the_server(tmp_path):
+    """Past the scan of the source, which is the first lock on this door."""
+    secret = tmp_path / "secret.h"
+    secret.write_text("int the_secret = 1 2;\n")
+    process = CompilerProcess(8 << 30)
+
+    def ask(source: str, *options: str) -> str:
+        request = {"source": source, "name": "k.cu", "options": options, "expressions": []}
+        answer = process.ask(request, 60)
+        assert answer is not None
+        return str(answer["log"] + answer.get("ptx", ""))
+
+    try:
+        assert "error" not in ask('extern "C" __global__ void k() {}')
+        if process.exposed:
+            pytest.skip(process.exposed)
+        relative = os.path.relpath(secret, _OWN_HEADERS)
+        logs = [ask(t.format(p)) for t in TRICKS for p in (secret, relative)]
+        logs += [ask("", f"--pre-include={secret}"), ask('#include "secret.h"', f"-I{tmp_path}")]
+        for log in logs:
+            assert "the_secret" not in log and "directive: found" not in log
+        # Nor can it be told whether a file is there.
+        gone = ask(f'#include "{secret}.gone"').replace(f"{secret}.gone", "X").replace(" ", "")
+        assert gone == ask(f'#include "{secret}"').replace(str(secret), "X").replace(" ", "")
+    finally:
+        process.close()
+
+
+@needs_nvrtc
+def test_a_compiler_that_could_read_files_is_warned_of(monkeypatch, tmp_path, caplog):
+    text = Path(compiler_process.__file__).read_text()
+    other = tmp_path / "process.py"
+    other.write_text(
+        text.replace("_VERSION, _PATH_BENEATH = 1, 1", "_VERSION, _PATH_BENEATH = 77, 1")
+    )
+    monkeypatch.setattr(compiler_process, "__file__", str(other))
+    process = CompilerProcess(8 << 30)
+    request = {"source": "", "name": "k.cu", "options": [], "expressions": []}
+    try:
+        assert (process.ask(request, 60) or {})["status"] == 0
+    finally:
+        process.close()
+    assert "Landlock: Invalid argument" in process.exposed
+    assert "can read this server's files" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tests.unit.ptx_harness import Bench, needs_nvrtc
 
-from cupool.errors import OperationNotSupported
 from cupool.pool_server.devices.errors import CompileException, CUDADriverError
 from cupool.pool_server.devices.ptx.faults import KernelFault
 
@@ -173,12 +172,6 @@ def test_arguments_are_counted_and_measured(bench):
         with pytest.raises(CUDADriverError, match="invalid argument"):
             function.launch((1, 1, 1), (1, 1, 1), args)
     function.launch((1, 1, 1), (1, 1, 1), [bytes(8), bytes(16)])
-
-
-def test_cooperative_launches_are_refused_by_name(bench):
-    function = bench.function('extern "C" __global__ void k() {}')
-    with pytest.raises(OperationNotSupported, match="cooperative"):
-        function.launch((1, 1, 1), (1, 1, 1), [], cooperative=True)
 
 
 def test_unknown_names(bench):

@@ -37,6 +37,9 @@ class Launch(ctypes.Structure):
         ("fault_site", u32),
         ("fault_address", u64),
         ("fault_size", u64),
+        ("workspace", u64),
+        ("cooperative", u32),
+        ("overtakes", u32),
     )
 
 
@@ -49,6 +52,7 @@ LAUNCH_SHARED_BYTES = 48
 LAUNCH_GLOBALS = 56
 LAUNCH_SITES = 80
 LAUNCH_DYNAMIC_SHARED_BYTES = 100
+LAUNCH_WORKSPACE = 200
 THREAD_TID = 8
 THREAD_CTAID = 20
 THREAD_LINEAR = 32
@@ -57,6 +61,8 @@ THREAD_LOCAL_LOW = 40
 THREAD_LOCAL_HIGH = 48
 THREAD_LOCAL_TOP = 56
 THREAD_STACK_LIMIT = 64
+THREAD_FIRST = 72
+THREAD_OVERTAKEN = 84
 SITE_BYTES = 16
 
 ILLEGAL_ADDRESS = 700
@@ -66,6 +72,7 @@ ILLEGAL_INSTRUCTION = 715
 MISALIGNED = 716
 INVALID_PC = 718
 LAUNCH_FAILURE = 719
+TOO_LARGE = 720
 # Reasons of 719 that the runtime tells apart.
 DEADLOCK = 10719
 STACK_OVERFLOW = 20719

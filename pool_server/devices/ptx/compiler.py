@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import select
@@ -27,6 +28,7 @@ from cupool.pool_server.devices.ptx.cache import DiskCache
 INSTALL = "pip install 'cupool[mock-kernels]'"
 MAX_SOURCE_BYTES = 16 << 20
 MAX_ANSWER_BYTES = 256 << 20
+_log = logging.getLogger(__name__)
 _OWN_HEADERS = Path(__file__).resolve().parent / "include"
 
 
@@ -85,16 +87,22 @@ def toolkit() -> Toolkit:
 
 
 class CompilerProcess:
-    """The other side of `compiler_process.py`; it is started again after it was killed."""
+    """The other side of `compiler_process.py`; it is started again after it was killed.
+
+    Attributes:
+        exposed: why the compiler could open any file that this process can; "" if it cannot.
+    """
 
     def __init__(self, memory_bytes: int) -> None:
         self.memory_bytes = memory_bytes
+        self.exposed = ""
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
     def _start(self, deadline: float) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-I", "-S", compiler_process.__file__]
-        command += [str(toolkit().library), str(self.memory_bytes), str(_OWN_HEADERS)]
+        command += [str(toolkit().library), str(self.memory_bytes)]
+        command += [str(folder) for folder in toolkit().folders]
         environment = {"PATH": os.defpath, "LANG": "C.UTF-8"}
         process = subprocess.Popen(
             command,
@@ -104,7 +112,9 @@ class CompilerProcess:
             env=environment,
         )
         self._process = process
-        self._receive(process, deadline)
+        self.exposed = str(self._receive(process, deadline)["exposed"])
+        if self.exposed:
+            _log.warning("the compiler of kernels can read this server's files: %s", self.exposed)
         return process
 
     def ask(self, request: dict[str, Any], timeout_s: float) -> dict[str, Any] | None:

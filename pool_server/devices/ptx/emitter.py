@@ -218,6 +218,8 @@ class Emitter:
                 if name in ("%clock64", "%globaltimer")
                 else (self.resize(now, 64, 32), 32)
             )
+        if name in ("%envreg1", "%envreg2"):  # the workspace of a cooperative launch, high and low
+            return self.field("%launch", abi.LAUNCH_WORKSPACE + 4 * (name == "%envreg1")), 32
         if re.match(r"%(envreg\d+|pm\d+(_64)?)$", name):
             return "0", 32
         if name.startswith(("%cluster", "%is_explicit_cluster", "%nclusterid")):

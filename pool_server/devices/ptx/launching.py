@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cupool.errors import OperationNotSupported
 from cupool.pool_server.devices.errors import CUDADriverError
 from cupool.pool_server.devices.ptx import abi, jit
 from cupool.pool_server.devices.ptx.allocations import AllocationTable
@@ -25,8 +24,10 @@ OUT_OF_RESOURCES = 701
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
 MAX_THREADS = 1024
+MAX_RESIDENT_THREADS = 16 << 10
+"""That run at once, if blocks wait for each other: as many as guard pages allow a process."""
 _PAGE = 4096
-_PLAIN_STACK_BYTES = 1 << 20
+_WORKSPACE_WORDS = 8
 _LOCAL_RESERVE_BYTES = 16 << 10
 
 
@@ -51,6 +52,7 @@ class Launcher:
         self._lock = threading.Lock()
         self._machine = 0
         self._machine_local = 0
+        self._capacity = 0
         self._shared: np.ndarray[Any, Any] = np.empty(0, np.uint8)
         self._out: np.ndarray[Any, Any] | None = None
         self.fault: KernelFault | None = None
@@ -69,13 +71,8 @@ class Launcher:
         if self.fault is not None:
             raise KernelFault(self.fault.status, self.fault.detail)
         _check(function, grid, block, shared_bytes)
-        if cooperative:
-            raise OperationNotSupported(
-                "cooperative launch: a mock GPU runs blocks one after the other",
-                remedy="launch without cooperation, or use a pool with a real GPU",
-            )
         with self._lock:
-            self._run(function, grid, block, params, shared_bytes)
+            self._run(function, grid, block, params, shared_bytes, cooperative)
 
     def _run(
         self,
@@ -84,17 +81,23 @@ class Launcher:
         block: tuple[int, int, int],
         params: bytearray,
         shared_bytes: int,
+        cooperative: bool,
     ) -> None:
         facts, binary = function.facts, function.module.binary
         table = self._table()
         sites = np.zeros(2 * len(binary.facts.sites) + 2, np.uint64)
-        buffer = (ctypes.c_uint64 * (len(params) // 8 + 2))()
+        words = (len(params) + 7) // 8
+        buffer = (ctypes.c_uint64 * (words + _WORKSPACE_WORDS))()
         ctypes.memmove(buffer, bytes(params), len(params))
         shared = binary.facts.shared_bytes + shared_bytes
         launch = abi.Launch()
         launch.grid[:], launch.block[:] = grid, block
         launch.params = ctypes.addressof(buffer)
         launch.params_end = launch.params + len(params)
+        if cooperative:  # the workspace of its barrier follows the parameters
+            launch.workspace = launch.params + 8 * words
+            launch.params_end = launch.workspace + 8 * _WORKSPACE_WORDS
+            buffer[words] = 8 * _WORKSPACE_WORDS  # its size; the count after it is 0
         launch.shared, launch.shared_bytes = self._shared_memory(shared), shared
         launch.globals = function.module.globals_address
         launch.ranges, launch.range_count = table.array.ctypes.data, len(table)
@@ -108,8 +111,15 @@ class Launcher:
             facts.fibers,
             facts.local_bytes,
         )
+        launch.cooperative, launch.overtakes = cooperative, facts.overtakes
         machine = self._machine_for(facts.local_bytes)
         status = jit.runtime().launch(machine, ctypes.byref(launch))
+        if status == abi.TOO_LARGE:
+            raise CUDADriverError(
+                status,
+                f"all blocks of a cooperative launch run at once, on a mock GPU at most "
+                f"{self._capacity:,} threads: a grid of {grid} with blocks of {block} is too large",
+            )
         if launch.out_used or launch.out_lost:
             self._print(launch, out)
         if status:
@@ -145,7 +155,12 @@ class Launcher:
             return self._machine
         self.close()
         stack = max(self._options.stack_bytes // _PAGE, 8) * _PAGE
-        self._machine = jit.runtime().new_machine(stack, local, _PLAIN_STACK_BYTES) or 0
+        # Only address space is taken; where that is limited, fewer threads run at once.
+        capacity = MAX_RESIDENT_THREADS
+        while not self._machine and capacity >= MAX_THREADS:
+            self._machine = jit.runtime().new_machine(stack, local, capacity) or 0
+            self._capacity = capacity
+            capacity //= 2
         if not self._machine:
             raise CUDADriverError(
                 OUT_OF_RESOURCES, f"no address space for {local} bytes of local memory per thread"

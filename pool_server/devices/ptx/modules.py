@@ -194,7 +194,7 @@ class Function:
             args: each parameter's bytes; what is longer than the parameter is cut, as a driver
                 does, which reads no further.
             shared_bytes: of dynamic shared memory.
-            cooperative: refused: blocks run one after the other and cannot wait for each other.
+            cooperative: run all blocks at once, so that the grid can wait for itself.
 
         Raises:
             CUDADriverError: the launch is refused; nothing has happened.

@@ -42,6 +42,7 @@ class KernelFacts:
     Attributes:
         parameters: size, alignment and offset of each, in bytes.
         fibers: may its threads wait for each other?
+        overtakes: without fibers: may one loop until a later one has done something?
         local_bytes: of a thread's own frame.
         shared_bytes: of static shared memory.
         max_threads: per block, by .maxntid or .reqntid.
@@ -55,6 +56,7 @@ class KernelFacts:
     max_threads: int
     required: tuple[int, ...] = ()
     registers: int = 0
+    overtakes: bool = False
 
 
 @dataclass(slots=True)
@@ -192,6 +194,12 @@ class Translator:
                 return True
         return False
 
+    def overtakes(self, entry: Function) -> bool:
+        """May a thread of this kernel, which does not wait, loop until a later one writes?"""
+        return any(
+            i.opcode in ("atom", "nanosleep") for f in self.reach(entry) for i in instructions(f)
+        )
+
     # Text
 
     def translate(self) -> Translation:
@@ -238,7 +246,7 @@ class Translator:
         return KernelFacts(
             parameters, entry.emitter.fibers, entry.emitter.local_bytes, shared,
             min(threads, 1024) if limit else 1024, required,
-            min(255, max(8, len(function.registers) // 4)),
+            min(255, max(8, len(function.registers) // 4)), entry.overtakes,
         )  # fmt: skip
 
     def _shared_names(self, function: Function) -> set[str]:
@@ -316,6 +324,7 @@ class EntryText:
     def __init__(self, module: Translator, function: Function, fibers: bool) -> None:
         self.module = module
         self.emitter = Emitter(module, function, fibers)
+        self.overtakes = not fibers and module.overtakes(function)
 
     def text(self) -> str:
         e = self.emitter
@@ -354,12 +363,14 @@ class EntryText:
             for axis in range(3):
                 pointer = e.let(f"getelementptr i8, ptr {base}, i64 {offset + 4 * axis}")
                 e.out(f"%{register}.{'xyz'[axis]} = load i32, ptr {pointer}")
+        first_z = self._first(2)
         e.out("br label %for.z")
         e.label("for.z")
-        e.out("%tid.z = phi i32 [ 0, %entry ], [ %z.next, %next.z ]")
+        e.out(f"%tid.z = phi i32 [ {first_z}, %entry ], [ %z.next, %next.z ]")
+        first_y = self._first(1)
         e.out("br label %for.y")
         e.label("for.y")
-        e.out("%tid.y = phi i32 [ 0, %for.z ], [ %y.next, %next.y ]")
+        e.out(f"%tid.y = phi i32 [ {first_y}, %for.z ], [ %y.next, %next.y ]")
         rows = Rows(e.function)
         fast = bool(rows.sites)
         if fast:
@@ -375,6 +386,16 @@ class EntryText:
             again = e.let(f"icmp ult i32 %{letter}.next, %ntid.{letter}")
             e.out(f"br i1 {again}, label %for.{letter}, label %{outer}")
 
+    def _first(self, axis: int) -> str:
+        """Return where the loop over an axis begins: at 0, but once elsewhere after overtaking."""
+        e = self.emitter
+        if not self.overtakes:
+            return "0"
+        pointer = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_FIRST + 4 * axis}")
+        first = e.let(f"load i32, ptr {pointer}")
+        e.out(f"store i32 0, ptr {pointer}")
+        return first
+
     def _row(self, name: str, quiet: bool) -> None:
         """Write the loop over x; a quiet body neither faults nor calls, so nobody asks for tid."""
         e = self.emitter
@@ -383,9 +404,12 @@ class EntryText:
         e.seen.clear()
         head = f"{name}.x.head"
         e.label(head)
+        first, last = self._first(0), e.leave
+        if self.overtakes:
+            last = f"{name}.stay.x"
         e.out(f"br label %{name}.x")
         e.label(f"{name}.x")
-        e.out(f"{x} = phi i32 [ 0, %{head} ], [ %{name}.x.next, %{e.leave} ]")
+        e.out(f"{x} = phi i32 [ {first}, %{head} ], [ %{name}.x.next, %{last} ]")
         if not quiet:
             for axis, value in enumerate((x, "%tid.y", "%tid.z")):
                 pointer = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_TID + 4 * axis}")
@@ -396,6 +420,10 @@ class EntryText:
         emit_body(e)
         e.out(f"br label %{e.leave}")
         e.label(e.leave)
+        if self.overtakes:
+            overtaken = e.field("%t", abi.THREAD_OVERTAKEN)
+            e.out(f"br i1 {e.let(f'icmp eq i32 {overtaken}, 0')}, label %{last}, label %leave")
+            e.label(last)
         e.out(f"%{name}.x.next = add nuw i32 {x}, 1")
         again = e.let(f"icmp ult i32 %{name}.x.next, %ntid.x")
         e.out(f"br i1 {again}, label %{name}.x, label %next.y")

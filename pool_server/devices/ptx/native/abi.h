@@ -41,6 +41,9 @@ typedef struct Launch {
   u32 fault_site;
   u64 fault_address;
   u64 fault_size;
+  u64 workspace; /* of a cooperative launch: what its barrier counts with */
+  u32 cooperative;
+  u32 overtakes; /* plain: may a thread that loops for long wait for a later one? */
 } Launch;
 
 typedef struct Thread {
@@ -50,9 +53,13 @@ typedef struct Thread {
   i32 fuel;
   u64 local_low, local_high, local_top;
   u64 stack_limit;
+  u32 first[3]; /* plain: where to begin in the block */
+  u32 overtaken; /* plain: another fiber runs the threads after this one */
   /* Only the scheduler looks at what follows. */
   void *sp;
   struct Machine *machine;
+  struct Block *block; /* null: plain */
+  u64 shared, next_block;
   u32 state, op, mask, source, barrier, site;
   u64 value, result;
 } Thread;
@@ -66,6 +73,7 @@ OFFSET(Launch, globals, 56);
 OFFSET(Launch, sites, 80);
 OFFSET(Launch, dynamic_shared_bytes, 100);
 OFFSET(Launch, fault_tid, 156);
+OFFSET(Launch, workspace, 200);
 OFFSET(Thread, tid, 8);
 OFFSET(Thread, ctaid, 20);
 OFFSET(Thread, linear, 32);
@@ -73,11 +81,13 @@ OFFSET(Thread, fuel, 36);
 OFFSET(Thread, local_low, 40);
 OFFSET(Thread, local_top, 56);
 OFFSET(Thread, stack_limit, 64);
+OFFSET(Thread, first, 72);
+OFFSET(Thread, overtaken, 84);
 
 /* CUDA's status codes. */
 enum {
   ILLEGAL_ADDRESS = 700, TIMEOUT = 702, ASSERTION = 710, ILLEGAL_INSTRUCTION = 715, MISALIGNED = 716,
-  INVALID_PC = 718, LAUNCH_FAILURE = 719
+  INVALID_PC = 718, LAUNCH_FAILURE = 719, TOO_LARGE = 720
 };
 /* More precise reasons of 719, kept apart until Python words them. */
 enum { DEADLOCK = 10719, STACK_OVERFLOW = 20719, HEAP_FAULT = 30719 };
