@@ -11,6 +11,7 @@ from cupool.pool_server.session.loopback import Loopback, out, ref
 from cupool.pool_server.session.worker import SessionCore
 from cupool.proto import messages as m
 from cupool.proto.failures import from_failure
+from cupool.proto.values import PAYLOAD
 
 F8 = "f8"
 
@@ -168,18 +169,28 @@ def test_unknown_outputs_are_described(client: Loopback) -> None:
     assert rows == [[np.dtype(F8), (2, 3), (24, 8)]] * 3
 
 
-def test_other_strides_are_relaid_and_counted(client: Loopback) -> None:
+def test_the_mock_makes_results_as_they_were_promised(client: Loopback) -> None:
     client.batch(
         ["add", [out(2, F8, (2, 3), "F")], [ref(1), ref(1)], None],
         ["add", [out(3, F8, (2, 3), [8, 16])], [ref(1), ref(1)], None],
         ["add", [out(4, F8, (2, 3), [24, 8])], [ref(1), ref(1)], None],
     )
-    assert client.relaid == {"add": 2}
+    assert not client.relaid
     assert not client.failures
     rows = client.ask("describe", ref(2), ref(3), ref(4))
     assert [row[2] for row in rows] == [(8, 16), (8, 16), (24, 8)]
     for handle in (2, 3, 4):
         np.testing.assert_array_equal(client.fetch(handle), np.arange(6.0).reshape(2, 3) * 2)
+
+
+def test_other_strides_are_relaid_and_counted(client: Loopback) -> None:
+    host = np.arange(6.0).reshape(2, 3)
+    wire = [PAYLOAD, 0, "<f8", [2, 3], "C"]
+    client.batch(["upload", [out(2, F8, (2, 3), "F")], [wire], None], payloads=[host.tobytes()])
+    assert client.relaid == {"upload": 1}
+    assert not client.failures
+    assert client.ask("describe", ref(2))[0][2] == (8, 16)
+    np.testing.assert_array_equal(client.fetch(2), host)
 
 
 def test_meaningless_strides_are_not_compared(client: Loopback) -> None:
