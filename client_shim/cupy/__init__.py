@@ -38,6 +38,8 @@ from cupool.client_shim.cupy._functional import *  # noqa: F403
 from cupool.client_shim.cupy._indexing import *  # noqa: F403
 from cupool.client_shim.cupy._io import *  # noqa: F403
 from cupool.client_shim.cupy._logic import *  # noqa: F403
+from cupool.client_shim.cupy._logic.truth import all as alltrue
+from cupool.client_shim.cupy._logic.truth import any as sometrue
 from cupool.client_shim.cupy._manipulation import *  # noqa: F403
 from cupool.client_shim.cupy._math import *  # noqa: F403
 from cupool.client_shim.cupy._misc import *  # noqa: F403

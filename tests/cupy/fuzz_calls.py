@@ -26,7 +26,7 @@ REDUCTIONS = (
     "sum prod max min any all mean std var argmax argmin nansum nanprod nanmax nanmin nanmean "
     "count_nonzero ptp median"
 ).split()
-SCANS = "cumsum cumprod nancumsum nancumprod sort argsort flip diff unwrap".split()
+SCANS = "cumsum cumprod nancumsum nancumprod sort flip diff unwrap".split()
 JOINS = "concatenate stack hstack vstack dstack column_stack".split()
 
 

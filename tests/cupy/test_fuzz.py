@@ -18,7 +18,8 @@ REFUSALS = (TypeError, ValueError, IndexError, NotImplementedError, OverflowErro
 
 STRICTER = re.compile(
     r"Unsupported dtype|Wrong type|Unsupported type|out of bounds for array of dimension 0"
-    r"|unexpected keyword argument|column stacked|Python integer -?\d+ out of bounds|Can't cast"
+    r"|unexpected keyword argument|should not be negative|column stacked"
+    r"|Python integer -?\d+ out of bounds|Can't cast"
 )
 """Where CuPy refuses what NumPy takes: object, text and swapped dtypes, complex numbers in clip and
 logic, axes of 0-d arrays, options that it lacks."""

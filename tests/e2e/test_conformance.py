@@ -11,6 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "scripts"))
 
 from conformance_parts import running, suites  # noqa: E402
+from conformance_parts.places import Place  # noqa: E402
+
+OPTIONS = ("--continue-on-collection-errors",)
 
 TESTS = """
 import os
@@ -30,7 +33,7 @@ def test_asks():
     assert len(cupy.unique(cupy.array([2, 1, 2]))) == 2
 
 def test_is_not_supported():
-    cupy.cuda.nccl.get_version()
+    cupy.cuda.thrust.get_build_version()
 
 @pytest.mark.xfail
 def test_known():
@@ -48,7 +51,7 @@ def test_ends_the_process():
 
 
 @pytest.fixture
-def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[suites.Suite, Path]:
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[suites.Upstream, Path]:
     tests = tmp_path / "tests"
     for folder, text in (("a_tests", TESTS), ("b_tests", "import nonsense\n")):
         home = tests / "mini" / folder
@@ -62,15 +65,16 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[suites.Suite
     expected.mkdir()
     (expected / "mini.skips.txt").write_text("mini/a_tests/test_it.py::test_private  # private\n")
     monkeypatch.setattr(running, "EXPECTED", expected)
-    return suites.Suite("mini", "mini", "1", "mini"), tests
+    return suites.Upstream("mini", "mini", "1", "mini"), tests
 
 
-def test_each_outcome_is_kept_though_a_process_ends(suite: tuple[suites.Suite, Path]) -> None:
+def test_each_outcome_is_kept_though_a_process_ends(suite: tuple[suites.Upstream, Path]) -> None:
     mini, tests = suite
     units = mini.units(tests)
     assert units == ["mini/a_tests", "mini/b_tests"]
     options = running.Options(full=True, processes=2, environment={})
-    results = running.run(mini, tests, units, options, lambda text: None)
+    place = Place(tests, environment={"CUPOOL_CONFORMANCE_PRIVATE": "1"}, options=OPTIONS)
+    results = running.run(mini.name, place, units, options, lambda text: None)
     short = {test.rpartition("::")[2]: outcome for test, outcome in results.outcomes.items()}
     assert short == {
         "test_equal": "passed",
@@ -85,6 +89,6 @@ def test_each_outcome_is_kept_though_a_process_ends(suite: tuple[suites.Suite, P
     }
     assert list(results.broken) == ["mini/a_tests"]
     why = {test.rpartition("::")[2]: text for test, text in results.why.items()}
-    assert "cupy.cuda.nccl.get_version is not supported" in why["test_is_not_supported"]
+    assert "cupy.cuda.thrust.get_build_version is not supported" in why["test_is_not_supported"]
     assert why["test_private"] == "cupool: private"
     assert "nonsense" in why["mini/b_tests/test_it.py"]
