@@ -13,10 +13,18 @@ import numpy as np
 from cupool.errors import ProtocolViolation
 from cupool.pool_server.devices.base import Device, Layout
 from cupool.pool_server.devices.errors import CompileException, CUDADriverError
-from cupool.pool_server.devices.kernel_sources import check_names, check_options, check_source
+from cupool.pool_server.devices.kernel_sources import (
+    SCALAR_BYTES,
+    check_arguments,
+    check_names,
+    check_options,
+    check_source,
+)
 from cupool.proto.kernels import ATTRIBUTES, MAX_ARGUMENTS, SETTABLE_ATTRIBUTES, checked_text
 
 _MAX_LOG_CHARS = 64 << 10
+_MAX_PARAMETER_BYTES = 32764
+_SCALARS = (bool, int, float, complex, np.generic)
 
 
 class _Function:
@@ -25,6 +33,7 @@ class _Function:
     def __init__(self, kernel: Any, cooperative: bool) -> None:
         self.kernel = kernel
         self.cooperative = cooperative
+        self.parameter_bytes: list[int] | None = None
 
 
 class CudaKernels:
@@ -70,7 +79,7 @@ class CudaKernels:
                 return made
             result = self._rows[name](*args, **kwargs)
         except self._cupy.cuda.compiler.CompileException as exc:
-            raise CompileException(exc.get_message()[:_MAX_LOG_CHARS]) from None
+            raise CompileException(exc.get_message()[:_MAX_LOG_CHARS], exc.source) from None
         return [] if result is None else [result]
 
     # Modules
@@ -163,9 +172,21 @@ class CudaKernels:
         if not isinstance(arguments, list) or len(arguments) > MAX_ARGUMENTS:
             raise ProtocolViolation(f"not a list of arguments: {arguments!r:.80}")
         values = tuple([self._argument(value) for value in arguments])
-        _function_of(function).kernel(
-            _extent(grid), _extent(block), values, shared_mem=int(shared_bytes)
-        )
+        user = _function_of(function)
+        if user.parameter_bytes is None:
+            user.parameter_bytes = _parameter_bytes(user.kernel.kernel.ptr)
+        check_arguments([self._size_bytes(value) for value in values], user.parameter_bytes)
+        user.kernel(_extent(grid), _extent(block), values, shared_mem=int(shared_bytes))
+
+    def _size_bytes(self, value: Any) -> int:
+        """Return how many bytes CuPy hands to the driver for an argument."""
+        if isinstance(value, self._cupy.ndarray):
+            return 16 + 16 * int(value.ndim)  # a CArray: data, size, shape, strides
+        if isinstance(value, np.ndarray):
+            return value.nbytes
+        if isinstance(value, _SCALARS) or value is None:
+            return SCALAR_BYTES
+        return _MAX_PARAMETER_BYTES  # a pointer or an mdspan: CuPy makes it as the kernel's type is
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, tuple):
@@ -257,6 +278,22 @@ class CudaKernels:
         if not isinstance(value, getattr(self._cupy, name)):
             raise ProtocolViolation(f"a {name} is needed, not {value!r:.40}")
         return value
+
+
+def _parameter_bytes(function: int) -> list[int]:
+    """Return the sizes of a kernel's parameters; none where the driver is older than CUDA 12.4."""
+    try:
+        info = ctypes.CDLL("libcuda.so.1").cuFuncGetParamInfo
+    except (OSError, AttributeError):
+        return []
+    sizes: list[int] = []
+    offset, size = ctypes.c_size_t(), ctypes.c_size_t()
+    places = ctypes.byref(offset), ctypes.byref(size)
+    while len(sizes) < MAX_ARGUMENTS and not info(
+        ctypes.c_void_p(function), ctypes.c_size_t(len(sizes)), *places
+    ):
+        sizes.append(size.value)
+    return sizes
 
 
 def _function_of(value: Any) -> _Function:

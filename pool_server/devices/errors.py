@@ -65,7 +65,10 @@ class CUDADriverError(CUDARuntimeError):
 
 
 class CompileException(Exception):
-    """NVRTC refused CUDA C++: its log. The client adds the source, which it has."""
+    """NVRTC refused CUDA C++: its log, and the source if the device has generated it.
+
+    The client adds a source of the user's, which it has.
+    """
 
     wire_name: ClassVar[str] = "CompileException"
 
@@ -77,9 +80,12 @@ class CompileException(Exception):
         options: Sequence[str] = (),
         backend: str = "nvrtc",
     ) -> None:
-        super().__init__(log)
+        super().__init__(log, source)
         self.log, self.source, self.name = log, source, name
         self.options, self.backend = tuple(options), backend
+
+    def __str__(self) -> str:
+        return self.log
 
 
 class DeviceLost(CUDARuntimeError):

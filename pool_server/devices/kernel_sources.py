@@ -9,11 +9,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from cupool.pool_server.devices.errors import CUDADriverError
 from cupool.proto.kernels import MAX_SOURCE_CHARS, checked_text
 
 MAX_OPTIONS = 256
 MAX_OPTION_CHARS = 4096
 MAX_NAMES = 1024
+SCALAR_BYTES = 16
+"""CuPy's scalars lie in so many bytes, whatever their type."""
 
 _DIRECTIVE = re.compile(r"(?:#|%:|\?\?=)\s*(?:include(?:_next)?|import|embed)\b([^\n]*)")
 _HAS = re.compile(r"__has_(?:include(?:_next)?|embed)\s*\(([^\n)]*)")
@@ -82,6 +85,28 @@ def check_names(names: Any) -> tuple[str, ...]:
     return _texts(names, MAX_NAMES, MAX_OPTION_CHARS, "name expression")
 
 
+def check_arguments(given_bytes: Sequence[int], parameter_bytes: Sequence[int]) -> None:
+    """Check a launch's arguments against the kernel's parameters: the driver does not.
+
+    It reads as many bytes as each parameter has, whatever the argument is.
+
+    Args:
+        given_bytes: sizes of the arguments.
+        parameter_bytes: sizes of the parameters.
+
+    Raises:
+        CUDADriverError: fewer than the kernel takes, or one that is shorter than its parameter.
+    """
+    if len(given_bytes) < len(parameter_bytes):
+        raise CUDADriverError(
+            1,
+            f"the kernel takes {len(parameter_bytes)} arguments, {len(given_bytes)} were given",
+        )
+    for index, (given, taken) in enumerate(zip(given_bytes, parameter_bytes, strict=False)):
+        if given < taken and taken > SCALAR_BYTES:
+            raise CUDADriverError(1, f"parameter {index} has {taken} bytes, its argument {given}")
+
+
 def _texts(values: Any, count: int, length: int, what: str) -> tuple[str, ...]:
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise TypeError(f"not a list of {what}s: {values!r:.80}")
@@ -95,4 +120,11 @@ def _texts(values: Any, count: int, length: int, what: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-__all__ = ["MAX_SOURCE_CHARS", "check_names", "check_options", "check_source"]
+__all__ = [
+    "MAX_SOURCE_CHARS",
+    "SCALAR_BYTES",
+    "check_arguments",
+    "check_names",
+    "check_options",
+    "check_source",
+]

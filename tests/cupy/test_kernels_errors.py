@@ -27,10 +27,58 @@ RuntimeError_ = cp.cuda.runtime.CUDARuntimeError
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
-    """Let a test break its session: the next test gets a new one."""
-    cupool.reset()
+    """Let a test break its session: where it does, the next test gets a new one."""
     yield
-    cupool.reset()
+    try:
+        cp.cuda.Device().synchronize()
+    except RuntimeError_:
+        cupool.reset()
+
+
+ELSEWHERE = """
+import sys
+import cupool.auto, cupy as cp
+a = cp.arange(5.0)
+for line in sys.stdin:
+    print(float((a + int(line)).sum()), flush=True)
+"""
+
+
+class Neighbour:
+    """Another process of the same job, on the same server, with an array of its own."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", ELSEWHERE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=dict(os.environ),
+        )
+
+    def is_well(self) -> bool:
+        """Does it still have its array, in the same session?"""
+        process = self.process
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("1\n")
+        process.stdin.flush()
+        return process.stdout.readline() == "15.0\n"
+
+    def end(self) -> None:
+        self.process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def neighbour() -> Iterator[Neighbour]:
+    cp.zeros(1)  # the pool is there before the other process looks for it
+    other = Neighbour()
+    try:
+        assert other.is_well()
+        yield other
+        other.end()
+    finally:
+        other.process.kill()
+        other.process.wait()
 
 
 def kernel(body: str, parameters: str = "double* x", options: tuple[str, ...] = ()) -> cp.RawKernel:
@@ -62,9 +110,13 @@ def test_a_kernel_that_does_not_compile() -> None:
 
 
 def test_an_elementwise_kernel_that_does_not_compile() -> None:
-    wrong = cp.ElementwiseKernel("T x", "T y", "y = undefined_name")
-    with pytest.raises(CompileException, match="undefined_name"):
+    wrong = cp.ElementwiseKernel("T x", "T y", "y = undefined_name", options=("-DA=1",))
+    with pytest.raises(CompileException, match="undefined_name") as caught:
         wrong(cp.zeros(3))
+    text = io.StringIO()
+    caught.value.dump(text)
+    assert "y = undefined_name;" in text.getvalue()
+    assert "Options: -DA=1" in text.getvalue()
     with pytest.raises(CompileException, match="other_name"):
         cp.ReductionKernel("T x", "T y", "other_name", "a + b", "y = a", "0")(cp.zeros(3))
     assert usable()
@@ -94,6 +146,35 @@ def test_options_that_name_files_are_refused(option: str) -> None:
         kernel("", options=(option,))((1,), (1,), (cp.zeros(1),))
 
 
+PTX = """.version 7.0
+.target sm_52
+.address_size 64
+.visible .entry f(.param .u64 p) {{ .reg .u64 %a; .reg .f32 %x; {} ret; }}
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "frobnicate.u32 %a, 1;",
+        "ld.param.u64 %b, [p];",
+        "ld.param.u64 %a, [q];",
+        "bra NOWHERE;",
+        "call system, (%a);",
+        "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%x}, {%a}, {%a}, {%x};",
+    ],
+)
+def test_ptx_that_is_wrong(tmp_path: Path, body: str) -> None:
+    file = tmp_path / "wrong.ptx"
+    file.write_text(PTX.format(body))
+    with pytest.raises((DriverError, cupool.errors.OperationNotSupported)) as caught:
+        cp.RawModule(path=str(file)).get_function("f")
+    assert getattr(caught.value, "status", 218) in (200, 218)
+    file.write_text(PTX.format(""))
+    cp.RawModule(path=str(file)).get_function("f")((1,), (1,), (cp.zeros(1),))
+    cp.cuda.Device().synchronize()
+
+
 def test_ptx_that_is_cut_off(tmp_path: Path) -> None:
     for text in (".version 7.0\n.target sm_52\n.visible .entry f(", "no ptx at all", ""):
         file = tmp_path / "cut.ptx"
@@ -115,6 +196,22 @@ def test_arguments_that_are_too_few() -> None:
     with pytest.raises(DriverError, match="takes 2 arguments, 1 were given"):
         cp.cuda.Device().synchronize()
     assert usable()
+
+
+def test_a_structure_that_is_too_short() -> None:
+    code = """struct Many { double values[5]; };
+    extern "C" __global__ void f(double* x, Many many) { x[0] = many.values[4]; }"""
+    x = cp.zeros(1)
+    cp.RawKernel(code, "f")((1,), (1,), (x, np.float64(1)))
+    with pytest.raises(DriverError, match="CUDA_ERROR_INVALID_VALUE"):
+        cp.cuda.Device().synchronize()
+    assert usable()
+
+
+@pytest.mark.parametrize("value", ["text", [1], np.zeros(3), object()])
+def test_arguments_that_no_kernel_takes(value: object) -> None:
+    with pytest.raises(TypeError):
+        kernel("", "int n")((1,), (1,), (value,))
 
 
 def test_arguments_that_are_too_many_are_not_looked_at() -> None:
@@ -162,7 +259,8 @@ __device__ __noinline__ double deep(volatile double* x, int n) {
 
 @pytest.mark.parametrize("case", WILD)
 @pytest.mark.usefixtures("fresh")
-def test_a_sticky_error_stays_until_the_session_is_reset(case: str) -> None:
+def test_a_sticky_error_stays_until_the_session_is_reset(case: str, neighbour: Neighbour) -> None:
+    """It is the session's own: another one keeps its arrays."""
     body, status, name = WILD[case]
     before = cp.arange(4.0)
     code = f'{DEEP}extern "C" __global__ void f(double* x) {{ {body} }}'
@@ -177,6 +275,7 @@ def test_a_sticky_error_stays_until_the_session_is_reset(case: str) -> None:
         with pytest.raises(RuntimeError_) as caught:
             again()
         assert caught.value.status == first
+    assert neighbour.is_well()
     cupool.reset()
     assert usable()
     with pytest.raises((SessionClosed, RuntimeError_)):
@@ -193,46 +292,15 @@ def test_an_assertion_names_itself() -> None:
         cp.cuda.Device().synchronize()
 
 
-ELSEWHERE = """
-import cupool.auto, cupy as cp
-a = cp.arange(5.0)
-print("ready", flush=True)
-input()
-print(float((a + 1).sum()), flush=True)
-"""
-
-
-@pytest.mark.usefixtures("fresh")
-def test_other_sessions_do_not_notice() -> None:
-    """Another process of the same job, on the same server, keeps its arrays."""
-    cp.zeros(1)
-    other = subprocess.Popen(
-        [sys.executable, "-c", ELSEWHERE],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ),
-    )
-    try:
-        assert other.stdout is not None and other.stdin is not None
-        assert other.stdout.readline() == "ready\n"
-        kernel("*(double*)8 = 1;")((1,), (1,), (cp.zeros(1),))
-        with pytest.raises(RuntimeError_):
-            cp.cuda.Device().synchronize()
-        out, _ = other.communicate("\n", timeout=60)
-        assert out == "15.0\n"
-    finally:
-        other.kill()
-        other.wait()
-
-
-def test_a_kernel_that_prints_without_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_that_prints_without_end(
+    capsys: pytest.CaptureFixture[str], neighbour: Neighbour
+) -> None:
     """Of 100 MB some text arrives, as much as a GPU's buffer holds."""
     loud = kernel('for (int i = 0; i < 1000000; ++i) printf("%099d\\n", i);')
     loud((1,), (1,), (cp.zeros(1),))
     cp.cuda.Device().synchronize()
     assert 1000 < len(capsys.readouterr().out) < 16 << 20
-    assert usable()
+    assert usable() and neighbour.is_well()
 
 
 def test_poisoned_outputs_do_not_hide_the_first_error() -> None:

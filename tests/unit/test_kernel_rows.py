@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cupool.pool_server.devices.kernel_sources import check_options, check_source
+from cupool.pool_server.devices.errors import CUDADriverError
+from cupool.pool_server.devices.kernel_sources import (
+    check_arguments,
+    check_options,
+    check_source,
+)
 from cupool.pool_server.devices.mock import MockDevice
 from cupool.pool_server.devices.mock.kernels import packing
 from cupool.pool_server.devices.null import NullDevice
@@ -131,3 +136,12 @@ def test_the_null_device_makes_outputs_and_runs_nothing() -> None:
         ["ElementwiseKernel.call", [out(3, F8, (3,))], [ref(2), [1, [ref(1)]], None, 128], None],
     )
     assert not client.failures
+
+
+def test_arguments_are_held_against_the_parameters() -> None:
+    check_arguments([16, 16, 48, 16], [8, 4, 40])
+    check_arguments([1], [8])  # scalars lie in 16 bytes
+    with pytest.raises(CUDADriverError, match="takes 2 arguments, 1 were given"):
+        check_arguments([16], [8, 4])
+    with pytest.raises(CUDADriverError, match="parameter 1 has 24 bytes, its argument 16"):
+        check_arguments([16, 16], [8, 24])

@@ -7,6 +7,8 @@ import pytest
 from tests.unit.ptx_harness import Bench, needs_nvrtc
 
 from cupool.pool_server.devices.errors import CompileException, CUDADriverError
+from cupool.pool_server.devices.mock import MockDevice
+from cupool.pool_server.devices.mock.options import MockOptions
 from cupool.pool_server.devices.ptx.faults import KernelFault
 
 pytestmark = needs_nvrtc
@@ -232,3 +234,11 @@ def test_printf_is_bounded():
     text = bench.engine.take_output()
     bench.engine.close()
     assert 900 < len(text) < 1200 and "are lost" in text
+
+
+def test_the_mock_says_how_long_a_kernel_may_run():
+    engine = MockDevice(options=MockOptions(kernel_s=0.25))._engine()
+    try:
+        assert engine.options.timeout_s == 0.25
+    finally:
+        engine.close()

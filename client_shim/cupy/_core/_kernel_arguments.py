@@ -76,7 +76,7 @@ class Definition:
         arrays = [core.wrap(s, h) for s, h in zip(shadows, handles, strict=True)]
         compiled = self._compiled[session]
         if signature not in compiled:
-            with compiler.explained("", (), "nvrtc"):
+            with compiler.explained("", self._kwargs.get("options", ()), "nvrtc"):
                 session.ask("describe", ())
             compiled.add(signature)
         return arrays

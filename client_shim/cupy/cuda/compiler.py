@@ -68,8 +68,8 @@ class JitifyException(Exception):
     __module__ = "cupy.cuda.compiler"
 
 
-def _build(log: str) -> CompileException:
-    return CompileException(log, "", "kern.cu", ())
+def _build(log: str, source: str = "") -> CompileException:
+    return CompileException(log, source, "kern.cu", ())
 
 
 failures.register("CompileException", CompileException, _build)
@@ -158,7 +158,10 @@ def compile_now(
 
 
 class explained:
-    """Gives compiler's errors that come back in its body their source and options."""
+    """Gives compiler's errors that come back in its body their source and options.
+
+    Without a source they keep what the device says, the beginning of what it has generated.
+    """
 
     def __init__(
         self, source: str, options: Sequence[str], backend: str, log_stream: Any = None
@@ -171,7 +174,8 @@ class explained:
 
     def __exit__(self, kind: Any, exc: BaseException | None, traceback: Any) -> None:
         if isinstance(exc, CompileException):
-            exc.source, exc.name, exc.options, exc.backend = self._about
+            source, exc.name, exc.options, exc.backend = self._about
+            exc.source = source or exc.source
             if self._log_stream is not None:
                 self._log_stream.write(exc.get_message())
 

@@ -227,7 +227,8 @@ class MockDevice(Device):
     def _engine(self) -> Any:
         # By name: it needs packages that a mock without kernels does without.
         ptx: Any = importlib.import_module("cupool.pool_server.devices.ptx.engine")
-        return ptx.Engine(lambda: ptx.AllocationTable(self._spans()), ptx.EngineOptions.cached())
+        options = ptx.EngineOptions.cached(timeout_s=self.options.kernel_s)
+        return ptx.Engine(lambda: ptx.AllocationTable(self._spans()), options)
 
     def _spans(self) -> list[tuple[int, int]]:
         """Return the memory of this session, first bytes and ends: what a kernel may touch."""

@@ -22,6 +22,7 @@ class MockOptions:
         fail_after: after so many operations an illegal access breaks the context for good.
         oom_after: after so many operations no allocation succeeds any more.
         die_after: after so many operations the worker process ends at once, as if killed.
+        kernel_s: how long a user kernel may run; then it fails with error 702.
         race: seed of the order in which operations run that streams leave unordered.
     """
 
@@ -33,6 +34,7 @@ class MockOptions:
     fail_after: int = 0
     oom_after: int = 0
     die_after: int = 0
+    kernel_s: float = 60.0
     race: int = 0
 
     @property

@@ -20,6 +20,7 @@ from cupool.proto.values import DType
 Compile = Callable[[str, "tuple[str, ...]", str], Any]
 """Source, options and name of a kernel -> its function."""
 
+MAX_THREADS = 1024
 MAX_VARIANTS = 1024
 """Sources of one kernel, for different dtypes and dimensions."""
 
@@ -114,8 +115,8 @@ class Elementwise(Loop):
         self._operation = check_source(operation)
         self._parts = _texts(options, "preamble", "loop_prep", "after_loop")
         self._reduce_dims = bool(options.get("reduce_dims", True))
-        # Nothing tells one thread from another: one of them can do the whole loop.
-        self._serial = not sources.uses_threads(self._operation, *self._parts)
+        # Nothing tells one thread from another: there may be as many as suit this device.
+        self._alike = not sources.uses_threads(self._operation, *self._parts)
 
     def run(self, values: list[Any], size: int | None, block_size: int) -> None:
         """Launch for inputs and outputs.
@@ -146,11 +147,12 @@ class Elementwise(Loop):
                 preamble,
                 loop_prep,
                 after_loop,
+                self._alike,
             ),
         )
+        if self._alike and block_size <= MAX_THREADS:
+            block_size = MAX_THREADS
         grid, block = kernels.block_of(prod(shape), block_size)
-        if self._serial and block_size <= 1024:
-            grid = block = 1
         arguments = [*_packed(values, seen), packing.cindexer(shape)]
         function.launch((grid, 1, 1), (block, 1, 1), arguments)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cupool.pool_server.devices.errors import CUDADriverError
+from cupool.pool_server.devices.kernel_sources import check_arguments
 from cupool.pool_server.devices.mock.kernels.sources import ArrayInfo
 
 NpArray = np.ndarray[Any, Any]
@@ -103,21 +103,12 @@ def fit(given: Sequence[bytes], parameters: Sequence[Any]) -> list[bytes]:
     Raises:
         CUDADriverError: fewer than the kernel takes, or one that is shorter than its parameter.
     """
-    if len(given) < len(parameters):
-        raise CUDADriverError(
-            1, f"the kernel takes {len(parameters)} arguments, {len(given)} were given"
-        )
-    fitted = []
-    for index, (data, parameter) in enumerate(zip(given, parameters, strict=False)):
-        size = parameter.size_bytes
-        if len(data) < size:
-            if size > 16:
-                raise CUDADriverError(
-                    1, f"parameter {index} has {size} bytes, its argument {len(data)}"
-                )
-            data = data.ljust(size, b"\0")  # CuPy's scalars lie in 16 bytes
-        fitted.append(data[:size])
-    return fitted
+    sizes = [parameter.size_bytes for parameter in parameters]
+    check_arguments([len(data) for data in given], sizes)
+    return [
+        data[:size] if len(data) >= size else data.ljust(size, b"\0")
+        for data, size in zip(given, sizes, strict=False)
+    ]
 
 
 def info_of(one: Strided) -> ArrayInfo:

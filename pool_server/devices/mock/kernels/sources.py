@@ -17,6 +17,9 @@ _HEADERS = "".join(
     f"#include <cupy/{name}>\n"
     for name in ("complex.cuh", "carray.cuh", "atomics.cuh", "math_constants.h")
 )
+_LOOP = "CUPY_FOR(i, _ind.size())"
+_ONE_EACH = """for (ptrdiff_t i = static_cast<ptrdiff_t>(blockIdx.x) * blockDim.x + threadIdx.x,
+  _left = i < _ind.size(); _left; _left = 0)"""
 _THREADS = re.compile(
     r"\b(?:threadIdx|blockIdx|blockDim|gridDim|warpSize|cooperative_groups|__shared__|asm"
     r"|__\w*sync\w*|__shfl\w*|__ballot\w*|__any\w*|__all\w*|__activemask|__match\w*)\b"
@@ -34,7 +37,7 @@ class ArrayInfo:
 
 
 def uses_threads(*texts: str) -> bool:
-    """Could code depend on which thread runs it? Otherwise one thread can do the whole loop."""
+    """Could code depend on which thread runs it? Otherwise any threads can share the loop."""
     return any(_THREADS.search(text) for text in texts)
 
 
@@ -84,12 +87,15 @@ def elementwise(
     preamble: str,
     loop_prep: str,
     after_loop: str,
+    one_each: bool,
 ) -> str:
     """Return the source of an elementwise kernel for arguments of one kind.
 
     Args:
         infos: of each parameter's argument.
         ndim: dimensions of the loop.
+        one_each: there is a thread for each element. Such rows of threads are checked at once
+            and vectorised; a loop is not.
     """
     pairs = list(zip(params, infos, strict=True))
     declared = ", ".join([*(_parameter(p, i) for p, i in pairs), _indexer("_ind", ndim)])
@@ -97,8 +103,7 @@ def elementwise(
     return f"""{_preamble(types, infos, preamble)}
 extern "C" __global__ void {name}({declared}) {{
 {loop_prep};
-#pragma unroll 1
-CUPY_FOR(i, _ind.size()) {{
+{_ONE_EACH if one_each else _LOOP} {{
 _ind.set(i);
 {elements}{operation};
 }}

@@ -241,7 +241,7 @@ class Kernels:
         return kernel.codes()
 
     def _loop_function(self, source: str, options: tuple[str, ...], name: str) -> Any:
-        with _told():
+        with _told(source):
             return self._engine.load(self._engine.compile(source, options).ptx).function(name)
 
     def _values(
@@ -275,12 +275,12 @@ def open_kernels(device: Device, engine: Any) -> Kernels:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _told(generated: str = "") -> Iterator[None]:
     """End the session at a sticky error of the engine, and bound the compiler's log."""
     try:
         yield
     except CompileException as exc:
-        raise CompileException(exc.log[:_MAX_LOG_CHARS]) from None
+        raise CompileException(exc.log[:_MAX_LOG_CHARS], generated or exc.source) from None
     except CUDARuntimeError as exc:
         if exc.status in DEAD_CONTEXT:
             raise DeviceLost(exc.status, str(exc)) from None

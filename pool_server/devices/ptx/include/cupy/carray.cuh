@@ -10,7 +10,7 @@
 
 /* A loop over i = 0 .. n-1, shared out among the grid's threads. */
 #define CUPY_FOR(i, n)                                                                 \
-  for (ptrdiff_t i = static_cast<ptrdiff_t>(blockIdx.x) * blockDim.x + threadIdx.x;    \
+  _Pragma("unroll 1") for (ptrdiff_t i = static_cast<ptrdiff_t>(blockIdx.x) * blockDim.x + threadIdx.x;    \
        i < (n); i += static_cast<ptrdiff_t>(blockDim.x) * gridDim.x)
 
 #include <cupy/float16.cuh>
@@ -81,6 +81,7 @@ class CArray {
 
   template <typename Int>
   __device__ ptrdiff_t offset(const Int* index) const {
+    if (_ndim == 1 && _c_contiguous) return static_cast<ptrdiff_t>(index[0]) * static_cast<ptrdiff_t>(sizeof(T));
     index_t total = 0;
     for (int d = 0; d < _ndim; ++d) total += static_cast<index_t>(strides_[d]) * static_cast<index_t>(index[d]);
     return total;
