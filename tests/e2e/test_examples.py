@@ -39,6 +39,8 @@ class Example:
         atol: absolute difference allowed, for figures for which rtol says nothing.
         simulated: Monte Carlo estimates. The pool's device may draw other random numbers than
             NumPy, so each has to come as near as its own error, NAME_error, allows.
+        options: of cupool.
+        without_kernels: the script's arguments for the same by array functions; NumPy has none.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Example:
     atol: dict[str, float] = field(default_factory=dict)
     simulated: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    without_kernels: tuple[str, ...] = ()
 
 
 ALL = [
@@ -55,6 +58,7 @@ ALL = [
     Example("fft_filter", picture=True),
     Example("heat_equation", picture=True),
     Example("kmeans"),
+    Example("mandelbrot", picture=True, without_kernels=("--arrays",)),
     Example("pca"),
     Example("three_gpus", options=("--mock", "3")),
     Example(
@@ -135,7 +139,10 @@ def test_example_knows_nothing_of_cupool(example: Example) -> None:
 def test_pool_prints_what_numpy_prints(example: Example, tmp_path: Path) -> None:
     script = EXAMPLES / f"{example.name}.py"
     ours, theirs = tmp_path / "pool.png", tmp_path / "numpy.png"
-    numpy = read_figures(on_numpy(script, arguments_of(example, theirs), tmp_path))
+    if example.without_kernels:
+        pytest.importorskip("llvmlite", reason="pip install 'cupool[mock-kernels]'")
+    plain = [*arguments_of(example, theirs), *example.without_kernels]
+    numpy = read_figures(on_numpy(script, plain, tmp_path))
     pool = read_figures(on_pool(script, arguments_of(example, ours), tmp_path, example.options))
     assert_figures_agree(example, pool, numpy)
     if example.picture:

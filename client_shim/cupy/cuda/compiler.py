@@ -8,7 +8,7 @@ from typing import Any
 
 from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core import calls
-from cupool.client_shim.cupy.cuda import _includes
+from cupool.client_shim.cupy.cuda import _includes, _std_headers
 from cupool.client_shim.cupy.cuda.function import Module
 from cupool.proto import failures, kernels
 
@@ -108,6 +108,7 @@ def make_module(
         if not isinstance(option, str):
             raise TypeError(f"a compiler option must be a str, not {type(option).__name__}")
     source, options = _includes.resolve(source, options)
+    source = _std_headers.provide(source)
     given = (
         source,
         tuple(options),
