@@ -45,6 +45,16 @@ class Stop:
         self.asked.set()
 
 
+async def until_stopped(stop: Stop, running: asyncio.Task[None] | None) -> None:
+    """Wait until asked to stop; raises what went wrong with a task that never returns."""
+    asked = asyncio.create_task(stop.asked.wait())
+    tasks = {asked} if running is None else {asked, running}
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if running is not None and running.done():
+        running.result()
+
+
 def write_atomically(path: str, text: str) -> None:
     """Write a small file in one step, so that a reader sees all of it or nothing."""
     temporary = f"{path}.{os.getpid()}"

@@ -189,21 +189,13 @@ async def serve(options: ServeOptions) -> None:
         tasks = [running, asyncio.create_task(feed_watchdog())]
         tasks.append(asyncio.create_task(_announce(daemon, options)))
         try:
-            await _until_stopped(stop, running)
+            await lifecycle.until_stopped(stop, running)
             notify("STOPPING=1")
             await _drain(daemon, stop, options.drain_timeout_s)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _until_stopped(stop: lifecycle.Stop, running: asyncio.Task[None]) -> None:
-    asked = asyncio.create_task(stop.asked.wait())
-    await asyncio.wait([asked, running], return_when=asyncio.FIRST_COMPLETED)
-    asked.cancel()
-    if running.done():
-        running.result()  # it never returns: this raises what went wrong
 
 
 async def _announce(daemon: Daemon, options: ServeOptions) -> None:

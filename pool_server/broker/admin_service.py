@@ -67,12 +67,13 @@ class AdminService(rpc.AdminServicer):
         return pb.PartitionList(partitions=found)
 
     async def _do(self, context: Context, action: Callable[[], Done]) -> pb.AdminReply:
-        await self._broker.authorise(context)
+        await self._broker.authorise(context, writes=True)
         try:
             done = action()
         except Refused as exc:
             self._broker.audit.write("admin-refused", peer=context.peer(), message=str(exc))
             await abort(context, grpc.StatusCode.INVALID_ARGUMENT, "refused", str(exc))
         self._broker.apply(done.decisions)
+        await self._broker.written(context)
         self._broker.audit.write("admin", peer=context.peer(), message=done.message)
         return pb.AdminReply(changed=done.changed, message=done.message, leases=done.leases)

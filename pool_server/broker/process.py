@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc.aio
@@ -17,6 +20,9 @@ from cupool.pool_server import lifecycle
 from cupool.pool_server.broker.admin_service import AdminService
 from cupool.pool_server.broker.audit import Audit
 from cupool.pool_server.broker.service import BrokerService, NodeService
+from cupool.pool_server.broker.store.base import Store, StoreError, StoreUnusable
+from cupool.pool_server.broker.store.election import Election
+from cupool.pool_server.broker.store.opening import open_store
 from cupool.pool_server.notify import feed_watchdog, notify
 from cupool.proto.v1 import pool_pb2 as pb
 from cupool.proto.v1 import pool_pb2_grpc as rpc
@@ -36,7 +42,12 @@ _OPTIONS = (
 
 
 async def serve(
-    listen: str, *, insecure_bind: bool = False, url_file: str = "", audit_log: str = ""
+    listen: str,
+    *,
+    insecure_bind: bool = False,
+    url_file: str = "",
+    audit_log: str = "",
+    state: str = "",
 ) -> None:
     """Run a broker until SIGTERM.
 
@@ -44,15 +55,23 @@ async def serve(
         listen: `grpc://host:port` (0 lets the system choose) or `unix-abstract:name`.
         url_file: the real address is written there once the broker answers.
         audit_log: file of the audit log, "" = none.
+        state: the store, see `open_store`; "" = nothing outlives this process.
 
     Raises:
-        ConfigurationError: the address is wrong, taken, or open to other machines.
+        ConfigurationError: the address is wrong, taken, or open to other machines; or there can
+            be no such store.
     """
     stop = lifecycle.Stop()
     audit = Audit(audit_log)
     server = grpc.aio.server(options=_OPTIONS)
     url = _bind(server, listen, insecure=insecure_bind)
-    broker = BrokerService(url, audit=audit)
+    broker = BrokerService(url, audit=audit, clock=_wall_clock() if state else time.monotonic)
+    store = await _open(state) if state else None
+    election: asyncio.Task[None] | None = None
+    if store is not None:
+        broker.follow(None, "it has just started")
+        holder = f"{os.uname().nodename}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        election = asyncio.create_task(Election(store, broker, holder, url).run())
     rpc.add_BrokerServicer_to_server(broker, server)  # type: ignore[no-untyped-call]
     rpc.add_NodeServicer_to_server(NodeService(broker), server)  # type: ignore[no-untyped-call]
     rpc.add_AdminServicer_to_server(AdminService(broker), server)  # type: ignore[no-untyped-call]
@@ -63,15 +82,44 @@ async def serve(
         lifecycle.write_atomically(url_file, url + "\n")
     notify(f"READY=1\nSTATUS=listening at {url}")
     watchdog = asyncio.create_task(feed_watchdog())
-    await stop.asked.wait()
+    await lifecycle.until_stopped(stop, election)
     notify("STOPPING=1")
     watchdog.cancel()
     if health is not None:
         await health.enter_graceful_shutdown()
+    if election is not None and store is not None:
+        election.cancel()  # it resigns
+        await asyncio.gather(election, return_exceptions=True)
+        await store.close()
     broker.close()
     with contextlib.suppress(asyncio.CancelledError):
         await server.stop(_LAST_WORD_S)
     log.info("broker stopped; sessions go on without it")
+
+
+def _wall_clock() -> Callable[[], float]:
+    """Return a clock that other brokers read alike, and that never jumps."""
+    offset = time.time() - time.monotonic()
+    return lambda: time.monotonic() + offset
+
+
+async def _open(state: str) -> Store:
+    """Open the store; one that is away for the moment is no error, it may come.
+
+    Raises:
+        ConfigurationError: it will never be usable as it is.
+    """
+    store = open_store(state)
+    try:
+        await store.leader()
+    except StoreUnusable as exc:
+        raise ConfigurationError(
+            f"the broker's state cannot be kept: {exc}",
+            remedy="name a place of its own:   cupool broker --state /var/lib/cupool/broker.db",
+        ) from None
+    except StoreError as exc:
+        log.warning("the store does not answer yet", extra={"why": str(exc)})
+    return store
 
 
 def _bind(server: grpc.aio.Server, listen: str, *, insecure: bool) -> str:

@@ -15,9 +15,10 @@ from typing import Any, NoReturn, TypeAlias
 
 import grpc
 
-from cupool.pool_server.broker import convert, explain, view
+from cupool.pool_server.broker import convert, explain, view, words
 from cupool.pool_server.broker.audit import Audit
 from cupool.pool_server.broker.books import Books
+from cupool.pool_server.broker.changes import Change
 from cupool.pool_server.broker.decisions import (
     CloseSession,
     Decision,
@@ -29,7 +30,11 @@ from cupool.pool_server.broker.decisions import (
     TellRefusal,
 )
 from cupool.pool_server.broker.model import Limits, Wish
+from cupool.pool_server.broker.standing import NotLeading, Standing
 from cupool.pool_server.broker.state import BrokerState, Rejected
+from cupool.pool_server.broker.store.base import Leader
+from cupool.pool_server.broker.store.journal import Journal
+from cupool.pool_server.broker.store.rows import rows_of
 from cupool.proto.v1 import pool_pb2 as pb
 from cupool.proto.v1 import pool_pb2_grpc as rpc
 
@@ -68,9 +73,9 @@ class BrokerService(rpc.BrokerServicer):
         name: what `cupool status` shows as the broker.
         job_token: if set, every call must carry it; for a pool of one job.
         settled: the pool is complete from the start.
-        books: what an earlier broker left.
-        epoch: of this broker; servers take no command of an earlier one. 0 = not fenced.
         audit: where decisions are written down.
+
+    It serves from the start, and keeps nothing, unless an election tells it to `follow`.
     """
 
     def __init__(
@@ -81,17 +86,16 @@ class BrokerService(rpc.BrokerServicer):
         job_token: str = "",
         settled: bool = False,
         clock: Callable[[], float] = time.monotonic,
-        books: Books | None = None,
-        epoch: int = 0,
         audit: Audit | None = None,
     ) -> None:
         self.name = name
         self.audit = audit or Audit()
         self._clock = clock
-        self.state = BrokerState(clock(), limits, settled=settled, books=books, epoch=epoch)
+        self.state = BrokerState(clock(), limits, settled=settled)
+        self.standing = Standing()
         self._job_token = job_token
         self._numbers = itertools.count(1)
-        self._clients: dict[int, asyncio.Queue[pb.AcquireEvent]] = {}
+        self._clients: dict[int, asyncio.Queue[pb.AcquireEvent | NotLeading]] = {}
         self._servers: dict[int, asyncio.Queue[pb.NodeCommand | None]] = {}
         self._changes = _Changes()
         self._timer: asyncio.TimerHandle | None = None
@@ -101,25 +105,58 @@ class BrokerService(rpc.BrokerServicer):
         """Return the time, in the clock of the state."""
         return self._clock()
 
+    # ------------------------------------------------------------ leading
+
+    def lead(self, books: Books, epoch: int, journal: Journal) -> None:
+        """Serve from now on, with what an earlier leader left; see `store.election`."""
+        self.state = BrokerState(self._clock(), self.state.limits, books=books, epoch=epoch)
+        self.standing.lead(journal)
+        self.apply([])
+
+    def follow(self, leader: Leader | None, why: str) -> None:
+        """Serve nobody: another broker leads, or none."""
+        if not self.standing.follow(leader, why):
+            return
+        self.state = BrokerState(self._clock(), self.state.limits)
+        self._set_timer()
+        self.store_trouble(why)
+        for commands in self._servers.values():
+            commands.put_nowait(None)
+        self._changes.notify()
+
+    def store_trouble(self, why: str) -> None:
+        """Send everybody away who waits for a grant: none can be made."""
+        for events in self._clients.values():
+            events.put_nowait(self.standing.refusal() or NotLeading(words.store(why)))
+
     # ------------------------------------------------------------ clients
 
     async def Acquire(
         self, request: pb.AcquireRequest, context: Context
     ) -> AsyncIterator[pb.AcquireEvent]:
-        await self.authorise(context)
-        async for event in self.acquire(convert.wish(request)):
-            yield event
+        await self.authorise(context, writes=True)
+        try:
+            async for event in self.acquire(convert.wish(request)):
+                yield event
+        except NotLeading as exc:
+            await unavailable(context, exc)
 
     async def acquire(self, wish: Wish) -> AsyncIterator[pb.AcquireEvent]:
-        """Wait in line; yields places in line, then a grant or a refusal."""
+        """Wait in line; yields places in line, then a grant or a refusal.
+
+        Raises:
+            NotLeading: this broker makes no grants, or no more.
+        """
         number = next(self._numbers)
-        events: asyncio.Queue[pb.AcquireEvent] = asyncio.Queue()
+        events: asyncio.Queue[pb.AcquireEvent | NotLeading] = asyncio.Queue()
         self._clients[number] = events
         over = False
         try:
             self.apply(self.state.request(number, wish, self._clock()))
             while not over:
                 event = await events.get()
+                if isinstance(event, NotLeading):
+                    raise event
                 over = not event.HasField("queued")
                 yield event
         finally:
@@ -130,6 +167,7 @@ class BrokerService(rpc.BrokerServicer):
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseReply:
         await self.authorise(context)
         self.apply(self.state.release(request.session_id, request.lease_id))
+        await self.written(context)
         return pb.ReleaseReply()
 
     async def Renew(self, request: pb.RenewRequest, context: Context) -> pb.RenewReply:
@@ -152,7 +190,7 @@ class BrokerService(rpc.BrokerServicer):
 
     async def Status(self, request: pb.StatusRequest, context: Context) -> pb.StatusReply:
         await self.authorise(context)
-        return view.status(self.state, self.name, self._clock(), request.tenant)
+        return self._status(request.tenant)
 
     async def Why(self, request: pb.WhyRequest, context: Context) -> pb.WhyReply:
         await self.authorise(context)
@@ -170,12 +208,24 @@ class BrokerService(rpc.BrokerServicer):
         await self.authorise(context)
         interval_s = max(0.05, request.interval_s)
         while True:
-            yield view.status(self.state, self.name, self._clock(), request.tenant)
+            yield self._status(request.tenant)
             earliest = self._clock() + interval_s
             await self._changes.wait(60.0)
             await asyncio.sleep(max(0.0, earliest - self._clock()))
+            await self.authorise(context)
 
-    async def authorise(self, context: Context) -> None:
+    def _status(self, tenant: str) -> pb.StatusReply:
+        reply = view.status(self.state, self.name, self._clock(), tenant)
+        reply.note = words.store(self.standing.trouble) if self.standing.trouble else ""
+        return reply
+
+    async def authorise(self, context: Context, *, writes: bool = False) -> None:
+        """Let a call pass, or end it: not of this job, or (`writes`) nothing can be written."""
+        refusal = self.standing.refusal()
+        if refusal is None and writes and self.standing.trouble:
+            refusal = NotLeading(words.store(self.standing.trouble))
+        if refusal is not None:
+            await unavailable(context, refusal)
         if not self._job_token:
             return
         metadata = dict(context.invocation_metadata() or ())
@@ -188,6 +238,13 @@ class BrokerService(rpc.BrokerServicer):
                 "this pool serves one job, and the job's token is missing or wrong",
             )
 
+    async def written(self, context: Context) -> None:
+        """Wait until all that was decided is durable, or end the call."""
+        try:
+            await self.standing.written()
+        except NotLeading as exc:
+            await unavailable(context, exc)
+
     # ------------------------------------------------------------ servers
 
     async def serve_node(
@@ -197,6 +254,7 @@ class BrokerService(rpc.BrokerServicer):
 
         Raises:
             Rejected: it may not join.
+            NotLeading: it must go to another broker.
         """
         link = next(self._numbers)
         first = await anext(aiter(events), None)
@@ -205,6 +263,9 @@ class BrokerService(rpc.BrokerServicer):
         if not first.HasField("register"):
             raise Rejected("invalid", "the first message of a server must register it")
         hello = convert.registration(first.register, address)
+        refusal = self.standing.refusal()
+        if refusal is not None:
+            raise refusal
         commands: asyncio.Queue[pb.NodeCommand | None] = asyncio.Queue()
         self._servers[link] = commands
         limits = self.state.limits
@@ -278,7 +339,16 @@ class BrokerService(rpc.BrokerServicer):
     # ------------------------------------------------------------ decisions and time
 
     def apply(self, decisions: list[Decision]) -> None:
-        """Carry out what was decided, and write down what has changed."""
+        """Write down what has changed, then carry out what was decided."""
+        changes = self.state.take_changes()
+        if self.standing.journal is None:
+            self._carry_out(decisions, changes)
+        else:
+            rows = rows_of(changes, self.state.ledger.books)
+            self.standing.journal.submit(rows, lambda: self._carry_out(decisions, changes))
+        self._set_timer()
+
+    def _carry_out(self, decisions: list[Decision], changes: list[Change]) -> None:
         for decision in decisions:
             match decision:
                 case OpenSession():
@@ -293,12 +363,10 @@ class BrokerService(rpc.BrokerServicer):
                     self._command(decision.link, None)
                 case TellQueued() | TellGrant() | TellRefusal():
                     self._tell(decision)
-        changes = self.state.take_changes()
         if changes:
             self.audit.changes(changes, self.state.epoch)
         if changes or decisions:
             self._changes.notify()
-        self._set_timer()
 
     def _command(self, link: int, command: pb.NodeCommand | None) -> None:
         commands = self._servers.get(link)
@@ -367,6 +435,15 @@ class NodeService(rpc.NodeServicer):
             taken = exc.reason == "name_taken"
             code = grpc.StatusCode.ALREADY_EXISTS if taken else grpc.StatusCode.INVALID_ARGUMENT
             await abort(context, code, exc.reason, str(exc))
+        except NotLeading as exc:
+            await unavailable(context, exc)
+
+
+async def unavailable(context: Context, why: NotLeading) -> NoReturn:
+    """End a call that another broker, or this one later, will answer."""
+    metadata = (("cupool-reason", "not_leader"), ("cupool-leader", why.leader))
+    await context.abort(grpc.StatusCode.UNAVAILABLE, str(why), metadata)
+    raise AssertionError("abort returned")
 
 
 async def abort(context: Context, code: grpc.StatusCode, reason: str, message: str) -> NoReturn:

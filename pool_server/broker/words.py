@@ -211,3 +211,18 @@ def _where(ledger: Ledger, missing: Missing) -> str:
         return ""
     name = server.devices[missing.ordinal].name
     return f" ({name}, GPU {missing.ordinal} of {server.name})"
+
+
+# ---------------------------------------------------------------- the store, and who leads
+
+
+def store(why: str) -> str:
+    return f"no grants for the moment: the broker cannot write down what it decides ({why})"
+
+
+def follows(address: str) -> str:
+    return f"another broker leads this pool: {address}"
+
+
+def no_leader(why: str) -> str:
+    return f"no broker leads this pool at the moment, running sessions go on: {why}"

@@ -252,7 +252,7 @@ class StatusRequest(_message.Message):
     def __init__(self, interval_s: _Optional[float] = ..., tenant: _Optional[str] = ...) -> None: ...
 
 class StatusReply(_message.Message):
-    __slots__ = ("broker", "version", "uptime_s", "servers", "leases", "waiting", "epoch")
+    __slots__ = ("broker", "version", "uptime_s", "servers", "leases", "waiting", "epoch", "note")
     BROKER_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     UPTIME_S_FIELD_NUMBER: _ClassVar[int]
@@ -260,6 +260,7 @@ class StatusReply(_message.Message):
     LEASES_FIELD_NUMBER: _ClassVar[int]
     WAITING_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
+    NOTE_FIELD_NUMBER: _ClassVar[int]
     broker: str
     version: str
     uptime_s: float
@@ -267,7 +268,8 @@ class StatusReply(_message.Message):
     leases: _containers.RepeatedCompositeFieldContainer[LeaseStatus]
     waiting: _containers.RepeatedCompositeFieldContainer[WaitingStatus]
     epoch: int
-    def __init__(self, broker: _Optional[str] = ..., version: _Optional[str] = ..., uptime_s: _Optional[float] = ..., servers: _Optional[_Iterable[_Union[ServerStatus, _Mapping]]] = ..., leases: _Optional[_Iterable[_Union[LeaseStatus, _Mapping]]] = ..., waiting: _Optional[_Iterable[_Union[WaitingStatus, _Mapping]]] = ..., epoch: _Optional[int] = ...) -> None: ...
+    note: str
+    def __init__(self, broker: _Optional[str] = ..., version: _Optional[str] = ..., uptime_s: _Optional[float] = ..., servers: _Optional[_Iterable[_Union[ServerStatus, _Mapping]]] = ..., leases: _Optional[_Iterable[_Union[LeaseStatus, _Mapping]]] = ..., waiting: _Optional[_Iterable[_Union[WaitingStatus, _Mapping]]] = ..., epoch: _Optional[int] = ..., note: _Optional[str] = ...) -> None: ...
 
 class ServerStatus(_message.Message):
     __slots__ = ("name", "state", "heartbeat_age_s", "devices", "address", "warm_workers", "zone", "rack", "partition", "note")

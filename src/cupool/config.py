@@ -270,6 +270,9 @@ class Settings:
     audit_log: str = _setting(
         "CUPOOL_AUDIT_LOG", "", text, "file in which `broker` writes down its decisions"
     )
+    state: str = _setting(
+        "CUPOOL_STATE", "", text, "where `broker` keeps its state: a file, or etcd://HOST:PORT,..."
+    )
     warm: int = _setting("CUPOOL_WARM", 1, whole(0, 64), "workers that `serve` keeps ready")
     grace: float = _setting(
         "CUPOOL_GRACE", 30.0, duration, "how long `serve` keeps a session whose client is away"

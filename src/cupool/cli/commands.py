@@ -83,6 +83,10 @@ def broker(
     audit_log: Annotated[
         str | None, typer.Option(help="Write every decision to this file, as JSON lines.")
     ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(help="Keep leases and quotas in this file, or in etcd://HOST:PORT,..."),
+    ] = None,
     insecure_bind: Annotated[
         bool, typer.Option("--insecure-bind", help="Let other machines in, unauthenticated.")
     ] = False,
@@ -91,7 +95,7 @@ def broker(
     """Run a broker: it decides who gets which GPU."""
     from cupool.config import load
 
-    settings = load({"listen": listen, "audit_log": audit_log}).settings
+    settings = load({"listen": listen, "audit_log": audit_log, "state": state}).settings
     with server_extra():
         from cupool.pool_server import lifecycle, logs
         from cupool.pool_server.broker import process
@@ -102,6 +106,7 @@ def broker(
             insecure_bind=insecure_bind,
             url_file=url_file,
             audit_log=settings.audit_log,
+            state=settings.state,
         )
     )
 

@@ -140,6 +140,8 @@ def show(reply: Any) -> None:
             print(f"{server.name}: {server.note}")
     _show_leases(reply.leases)
     print(f"\nbroker {reply.broker}, up {reply.uptime_s:.0f} s, {len(reply.waiting)} waiting")
+    if reply.note:
+        print(reply.note)
     if reply.waiting:
         show_queue(reply.waiting)
 
