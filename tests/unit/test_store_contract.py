@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+import functools
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from tests.unit.etcd_cluster import MISSING, Cluster, cluster
 from tests.unit.store_kinds import KINDS, PATIENT, Opener, stores
 
 from cupool.pool_server.broker.store.base import Store, Superseded, Term, Timings, elapsed
@@ -17,13 +20,33 @@ SHORT = Timings(lease_s=2.0, renew_s=0.1, step_down_s=1.0)
 LONG_S = 20.0
 
 
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], Cluster]]:
+    """Start etcd clusters by their size when they are first asked for."""
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def of(members: int) -> Cluster:
+            return stack.enter_context(cluster(tmp_path_factory.mktemp("etcd"), members))
+
+        yield of
+
+
 @pytest.fixture(params=KINDS)
-def drive(request: pytest.FixtureRequest, tmp_path: Path) -> Drive:
+def drive(
+    request: pytest.FixtureRequest, tmp_path: Path, clusters: Callable[[int], Cluster]
+) -> Drive:
     """Run a test's coroutine on a kind of store."""
+    kind: str = request.param
+    endpoints = None
+    if kind.startswith("etcd"):
+        if MISSING:
+            pytest.skip(MISSING)
+        endpoints = clusters(3 if kind.endswith("three") else 1).endpoints
 
     def run(test: Callable[[Opener], Awaitable[None]]) -> None:
         async def main() -> None:
-            async with stores(request.param, tmp_path) as another:
+            async with stores(kind, tmp_path, endpoints) as another:
                 await test(another)
 
         asyncio.run(main())

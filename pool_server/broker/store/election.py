@@ -103,9 +103,9 @@ class Election:
                     return term
                 leader = await self._call(self._store.leader(), timings.call_s)
                 self._broker.follow(leader, "" if leader else "an election is under way")
-                await self._call(
-                    self._store.vacancy(leader, timings.lease_s), timings.lease_s + timings.call_s
-                )
+                # A watch may be deaf: who leads is looked up now and then in any case.
+                vacancy = self._store.vacancy(leader, timings.renew_s)
+                await self._call(vacancy, timings.renew_s + 2 * timings.call_s)
             except StoreError as exc:
                 self._broker.follow(None, str(exc))
                 await asyncio.sleep(_RETRY_S * random.uniform(0.5, 1.0))
