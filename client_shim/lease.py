@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cupool import addresses
+from cupool.brokers import TAKEOVER_S, NotServed, ask_leader, not_leading
 from cupool.client_shim import grants
 from cupool.client_shim.grants import GrantedDevice, Lease
 from cupool.config import Settings
@@ -211,23 +212,30 @@ def acquire(settings: Settings) -> Lease:
 
     global current
     with Progress() as progress:
-        if settings.pool:
-            _check_reachable(settings.pool)
-        else:
+        if not settings.pool:
             progress.show("cupool: starting a pool of this run's own")
             start_embedded_pool(settings)
             _await_embedded(_embedded_address())
-        current = _ask(settings, progress)
+        end = time.monotonic() + settings.wait
+
+        def ask(url: str) -> Lease:
+            left = replace(settings, wait=max(0.0, end - time.monotonic()))
+            return _ask(left, url, progress)
+
+        current = ask_leader(_place(settings), ask, max(settings.wait, TAKEOVER_S))
         return current
 
 
-def _ask(settings: Settings, progress: Progress) -> Lease:
+def _ask(settings: Settings, url: str, progress: Progress) -> Lease:
+    if settings.pool:
+        _check_reachable(url)
     grpc, pb, rpc = _import_grpc()
-    channel = grpc.insecure_channel(_target(settings), options=_CHANNEL_OPTIONS)
+    channel = grpc.insecure_channel(addresses.grpc_target(url), options=_CHANNEL_OPTIONS)
     try:
         return _wait_in_line(settings, channel, pb, rpc, progress)
     except grpc.RpcError as exc:
-        raise _unreachable(settings, exc) from None
+        progress.show("cupool: waiting for a broker that leads this pool")
+        raise _not_served(url, exc) from None
     finally:
         channel.close()
 
@@ -253,7 +261,7 @@ def _wait_in_line(settings: Settings, channel: Any, pb: Any, rpc: Any, progress:
                 return lease
     finally:
         call.cancel()
-    raise PoolUnreachable(f"the broker at {_place(settings)} ended the call without an answer")
+    raise PoolUnreachable("the broker ended the call without an answer")
 
 
 def _announce(settings: Settings, lease: Lease) -> None:
@@ -300,14 +308,22 @@ def explain(settings: Settings, session_id: str) -> tuple[str, str]:
         "broker_unreachable") and a sentence that says which part died.
     """
     try:
-        if settings.pool:
-            _check_reachable(settings.pool, _EXPLAIN_WITHIN_S)
-        elif not _answers(_embedded_address()):
+        if not settings.pool and not _answers(_embedded_address()):
             return _POOL_GONE
-        grpc, pb, rpc = _import_grpc()
-        channel = grpc.insecure_channel(_target(settings), options=_CHANNEL_OPTIONS)
+        return ask_leader(
+            _place(settings),
+            lambda url: _explain(settings, url, session_id),
+            _EXPLAIN_WITHIN_S,
+        )
     except PoolError as exc:
         return "broker_unreachable", exc.message
+
+
+def _explain(settings: Settings, url: str, session_id: str) -> tuple[str, str]:
+    if settings.pool:
+        _check_reachable(url, _EXPLAIN_WITHIN_S)
+    grpc, pb, rpc = _import_grpc()
+    channel = grpc.insecure_channel(addresses.grpc_target(url), options=_CHANNEL_OPTIONS)
     try:
         reply = rpc.BrokerStub(channel).Explain(
             pb.ExplainRequest(session_id=session_id),
@@ -318,7 +334,7 @@ def explain(settings: Settings, session_id: str) -> tuple[str, str]:
     except grpc.RpcError as exc:
         if not settings.pool and exc.code() is grpc.StatusCode.UNAVAILABLE:
             return _POOL_GONE  # it still took the connection, with its last breath
-        return "broker_unreachable", _unreachable(settings, exc).message
+        raise _not_served(url, exc) from None
     finally:
         channel.close()
 
@@ -337,12 +353,8 @@ def _import_grpc() -> tuple[Any, Any, Any]:
     return grpc, pool_pb2, pool_pb2_grpc
 
 
-def _target(settings: Settings) -> str:
-    return addresses.grpc_target(settings.pool) if settings.pool else _embedded_address()
-
-
 def _place(settings: Settings) -> str:
-    return settings.pool or "this run's own address"
+    return settings.pool or _embedded_address()
 
 
 def _metadata() -> tuple[tuple[str, str], ...]:
@@ -353,7 +365,7 @@ def _check_reachable(url: str, timeout_s: float = _CONNECT_WITHIN_S) -> None:
     """Try to connect, for a clear and early error.
 
     Raises:
-        PoolUnreachable: nobody accepts connections there.
+        NotServed: nobody accepts connections there.
     """
     import socket
 
@@ -367,17 +379,23 @@ def _check_reachable(url: str, timeout_s: float = _CONNECT_WITHIN_S) -> None:
         raise _nobody(url, exc.strerror or str(exc)) from None
 
 
-def _nobody(url: str, why: str) -> PoolUnreachable:
-    return PoolUnreachable(
+def _nobody(url: str, why: str) -> NotServed:
+    error = PoolUnreachable(
         f"no broker answers at {url}: {why}",
         remedy="start one there:            cupool broker\n"
         "or use a pool of your own:  cupool run --pool '' ...",
     )
+    return NotServed(error, answered=False)
 
 
-def _unreachable(settings: Settings, exc: Any) -> PoolError:
+def _not_served(url: str, exc: Any) -> Exception:
+    """Return what a failed call means: another broker leads, or this one is lost."""
     code = getattr(exc.code(), "name", "UNKNOWN")
     details = str(exc.details() or "no details")
     if code == "UNAUTHENTICATED":
         return AccessDenied(details)
-    return PoolUnreachable(f"the broker at {_place(settings)} does not answer ({code}: {details})")
+    answered, leader = not_leading(exc)
+    place = "this run's own address" if url.startswith("unix-abstract:") else url
+    text = f"the broker at {place} does not answer ({code}: {details})"
+    error = PoolUnreachable(details if answered else text)
+    return NotServed(error, answered=answered, leader=leader)

@@ -6,15 +6,14 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import grpc.aio
-
-from cupool.addresses import check_bind, grpc_target, machine
+from cupool.addresses import check_bind, machine
 from cupool.config import load
 from cupool.errors import ConfigurationError
 from cupool.pool_server import lifecycle
+from cupool.pool_server.dialing import Dialer
 from cupool.pool_server.notify import feed_watchdog, notify
 from cupool.pool_server.offers import (
     Location,
@@ -26,24 +25,10 @@ from cupool.pool_server.offers import (
 )
 from cupool.pool_server.server import Daemon
 from cupool.pool_server.workers import WorkerPool
-from cupool.proto.v1 import pool_pb2 as pb
-from cupool.proto.v1 import pool_pb2_grpc as rpc
 
 log = logging.getLogger("cupool.server")
 
 _CLOSE_WITHIN_S = 6.0
-_CHANNEL_OPTIONS = (
-    ("grpc.keepalive_time_ms", 2000),
-    ("grpc.keepalive_timeout_ms", 2000),
-    ("grpc.http2.ping_timeout_ms", 2000),
-    ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.enable_retries", 0),
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 2000),
-    ("grpc.max_receive_message_length", 8 << 20),
-)
 
 
 @dataclass(frozen=True)
@@ -162,40 +147,34 @@ async def serve(options: ServeOptions) -> None:
         warning = check_bind(host, insecure=options.insecure_bind)
         if warning:
             log.warning(warning)
-    target = grpc_target(options.broker)
+    dialer = Dialer(options.broker)
     offers = await find_offers(options)
     name = options.name or os.uname().nodename
     workers = WorkerPool([offer.device.kind for offer in offers], options.warm)
-    async with grpc.aio.insecure_channel(target, options=_CHANNEL_OPTIONS) as channel:
-        stub = rpc.NodeStub(channel)  # type: ignore[no-untyped-call]
-
-        def dial(events: AsyncIterator[pb.NodeEvent]) -> AsyncIterator[pb.NodeCommand]:
-            commands: AsyncIterator[pb.NodeCommand] = stub.Serve(events)
-            return commands
-
-        daemon = Daemon(
-            name,
-            offers,
-            dial,
-            workers,
-            data_host=options.data_host,
-            host=machine(),
-            grace_s=options.grace_s,
-            location=options.location,
-        )
-        workers.fill()
-        notify("READY=1\nSTATUS=joining the pool")  # a broker may come later; sessions outlive it
-        running = asyncio.create_task(daemon.run())
-        tasks = [running, asyncio.create_task(feed_watchdog())]
-        tasks.append(asyncio.create_task(_announce(daemon, options)))
-        try:
-            await lifecycle.until_stopped(stop, running)
-            notify("STOPPING=1")
-            await _drain(daemon, stop, options.drain_timeout_s)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    daemon = Daemon(
+        name,
+        offers,
+        dialer,
+        workers,
+        data_host=options.data_host,
+        host=machine(),
+        grace_s=options.grace_s,
+        location=options.location,
+    )
+    workers.fill()
+    notify("READY=1\nSTATUS=joining the pool")  # a broker may come later; sessions outlive it
+    running = asyncio.create_task(daemon.run())
+    tasks = [running, asyncio.create_task(feed_watchdog())]
+    tasks.append(asyncio.create_task(_announce(daemon, options)))
+    try:
+        await lifecycle.until_stopped(stop, running)
+        notify("STOPPING=1")
+        await _drain(daemon, stop, options.drain_timeout_s)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await dialer.close()
 
 
 async def _announce(daemon: Daemon, options: ServeOptions) -> None:

@@ -163,7 +163,7 @@ class Settings:
     """The values in force; the comments of `_setting` are what `cupool config` explains."""
 
     pool: str = _setting(
-        "CUPOOL_POOL", "", text, "address of the broker; empty: a pool of one's own"
+        "CUPOOL_POOL", "", text, "address of the broker, or of several; empty: one's own pool"
     )
     gpus: int = _setting(
         "CUPOOL_GPUS",
@@ -244,7 +244,10 @@ class Settings:
         "CUPOOL_VERBOSE", False, boolean, "say on stderr which GPUs were granted"
     )
     broker: str = _setting(
-        "CUPOOL_BROKER", DEFAULT_BROKER, text, "address of the broker that `serve` joins"
+        "CUPOOL_BROKER",
+        DEFAULT_BROKER,
+        text,
+        "address of the broker that `serve` joins, or of several",
     )
     listen: str = _setting(
         "CUPOOL_LISTEN", DEFAULT_BROKER, text, "address at which `broker` listens"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cupool.errors import ConfigurationError, PoolError, PoolUnreachable
+from cupool.errors import ConfigurationError, PoolUnreachable
 
 _WITHIN_S = 5.0
 _REMEDY = "start one:      cupool broker\nor name it:     cupool status --pool URL"
@@ -46,24 +46,33 @@ def ask(url: str, service: str, method: str, request: Any) -> Any:
     import grpc
 
     from cupool.addresses import grpc_target
+    from cupool.brokers import ask_leader
     from cupool.proto.v1 import pool_pb2_grpc as rpc
 
-    with grpc.insecure_channel(grpc_target(url)) as channel:
-        try:
-            stub = getattr(rpc, f"{service}Stub")(channel)
-            return getattr(stub, method)(request, timeout=_WITHIN_S)
-        except grpc.RpcError as exc:
-            raise _failure(url, exc) from None
+    def one(address: str) -> Any:
+        with grpc.insecure_channel(grpc_target(address)) as channel:
+            try:
+                stub = getattr(rpc, f"{service}Stub")(channel)
+                return getattr(stub, method)(request, timeout=_WITHIN_S)
+            except grpc.RpcError as exc:
+                raise _failure(address, exc) from None
+
+    return ask_leader(url, one, _WITHIN_S)
 
 
-def _failure(url: str, exc: Any) -> PoolError:
+def _failure(url: str, exc: Any) -> Exception:
+    from cupool.brokers import NotServed, not_leading
+
     code = getattr(exc.code(), "name", "UNKNOWN")
     if code == "INVALID_ARGUMENT":
         return ConfigurationError(str(exc.details()), remedy="see the pool:   cupool status")
     if code == "UNIMPLEMENTED":
         text = f"the broker at {url} is of an older version and cannot do that"
         return PoolUnreachable(text, remedy="upgrade it:   pip install --upgrade cupool")
-    return PoolUnreachable(f"no broker answers at {url} ({code})", remedy=_REMEDY)
+    answered, leader = not_leading(exc)
+    text = str(exc.details()) if answered else f"no broker answers at {url} ({code})"
+    remedy = "try again in a few seconds" if answered else _REMEDY
+    return NotServed(PoolUnreachable(text, remedy=remedy), answered=answered, leader=leader)
 
 
 # ---------------------------------------------------------------- JSON

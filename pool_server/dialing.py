@@ -1,0 +1,63 @@
+"""A server's way to the broker that leads, over streams of gRPC."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import grpc.aio
+
+from cupool.addresses import grpc_target
+from cupool.brokers import Brokers, not_leading
+from cupool.proto.v1 import pool_pb2 as pb
+from cupool.proto.v1 import pool_pb2_grpc as rpc
+
+_CHANNEL_OPTIONS = (
+    ("grpc.keepalive_time_ms", 2000),
+    ("grpc.keepalive_timeout_ms", 2000),
+    ("grpc.http2.ping_timeout_ms", 2000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.enable_retries", 0),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 2000),
+    ("grpc.max_receive_message_length", 8 << 20),
+)
+
+
+class Dialer:
+    """Opens streams: to the broker that served last, or after a failure to another.
+
+    Args:
+        url: of one or several brokers.
+
+    Raises:
+        ConfigurationError: that is no address.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._brokers = Brokers(url)
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    async def __call__(self, events: AsyncIterator[pb.NodeEvent]) -> AsyncIterator[pb.NodeCommand]:
+        stub = rpc.NodeStub(self._channel(self._brokers.current))  # type: ignore[no-untyped-call]
+        try:
+            async for command in stub.Serve(events):
+                yield command
+        except grpc.aio.AioRpcError as exc:
+            _, leader = not_leading(exc)
+            self._brokers.go_on(leader)
+            raise
+        except GeneratorExit:  # the server will not have this one: another has replaced it
+            self._brokers.go_on()
+            raise
+
+    def _channel(self, url: str) -> grpc.aio.Channel:
+        if url not in self._channels:
+            target = grpc_target(url)
+            self._channels[url] = grpc.aio.insecure_channel(target, options=_CHANNEL_OPTIONS)
+        return self._channels[url]
+
+    async def close(self) -> None:
+        for channel in self._channels.values():
+            await channel.close()

@@ -1,0 +1,123 @@
+"""Several brokers as processes: one is killed, another leads, and scripts notice nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cupool.cli import pool_status
+from cupool.errors import PoolUnreachable
+from tests.e2e.pools import Pool, said
+
+SCRIPT = """
+import cupy, sys
+print(int(cupy.arange(5).sum()), flush=True)
+for line in sys.stdin:
+    print(int(cupy.arange(int(line)).sum()), flush=True)
+"""
+
+
+class Brokers(Pool):
+    """A pool whose brokers share a state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.brokers: dict[str, subprocess.Popen[str]] = {}
+
+    def add_broker(self, state: str, url: str = "grpc://127.0.0.1:0") -> str:
+        process: Any = self._start("broker", "--listen", url, "--state", state)
+        url = str(said(process, "broker listens")["url"])
+        self.brokers[url] = process
+        self.url = ",".join(self.brokers)
+        return url
+
+    def kill(self, url: str) -> None:
+        process = self.brokers.pop(url)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+    def stop(self) -> None:
+        for url in list(self.brokers):
+            self.kill(url)
+        super().stop()
+
+
+@pytest.fixture
+def pool() -> Iterator[Brokers]:
+    found = Brokers()
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
+def ask(script: subprocess.Popen[str], number: int) -> int:
+    assert script.stdin is not None and script.stdout is not None
+    script.stdin.write(f"{number}\n")
+    script.stdin.flush()
+    return int(script.stdout.readline())
+
+
+def test_a_script_outlives_the_leader_and_its_lease_is_known_to_the_next(
+    pool: Brokers, tmp_path: Path
+) -> None:
+    state = str(tmp_path / "broker.db")
+    leader = pool.add_broker(state)
+    pool.add_broker(state)
+    pool.start_server("s", "--mock", "2")
+    (tmp_path / "x.py").write_text(SCRIPT)
+    script = pool.run("x.py", cwd=tmp_path)
+    assert script.stdout is not None and script.stdout.readline() == "10\n"
+    before = pool.status()
+    pool.kill(leader)
+    assert ask(script, 6) == 15
+    after = pool.status()  # from the other one: the list of brokers is what it was
+    assert after["epoch"] > before["epoch"]
+    assert [each["lease_id"] for each in after["leases"]] == [
+        each["lease_id"] for each in before["leases"]
+    ]
+    second = pool.run("x.py", cwd=tmp_path)  # it waits for the server, and gets the other GPU
+    assert second.stdout is not None and second.stdout.readline() == "10\n"
+    devices = [device for lease in pool.status()["leases"] for device in lease["devices"]]
+    assert sorted(devices) == ["s/0", "s/1"]
+    assert ask(script, 7) == 21 and ask(second, 8) == 28
+
+
+def test_quotas_survive_a_broker_that_was_killed(pool: Brokers, tmp_path: Path) -> None:
+    state = str(tmp_path / "broker.db")
+    url = pool.add_broker(state)
+    admin = [sys.executable, "-m", "cupool", "quota"]
+    where = ["--pool", url]
+    environment = pool.environment()
+    subprocess.check_call(
+        [*admin, "set", "vision", "--gpus", "4", *where], env=environment, stdout=subprocess.DEVNULL
+    )
+    pool.kill(url)
+    assert pool.add_broker(state, url) == url
+    out = subprocess.check_output([*admin, "list", "--json", *where], env=environment)
+    assert [each["tenant"] for each in json.loads(out)] == ["vision"]
+
+
+def test_a_broker_without_its_store_says_so(pool: Brokers, tmp_path: Path) -> None:
+    pytest.importorskip("aetcd", reason="aetcd is not installed: pip install 'cupool[etcd]'")
+    url = pool.add_broker("etcd://127.0.0.1:1")
+    with pytest.raises(PoolUnreachable, match=r"no broker leads this pool .*etcd at 127\.0\.0\.1:1"):
+        pool_status.fetch(url)
+
+
+def test_a_state_that_cannot_be_used_is_refused_at_the_start(tmp_path: Path) -> None:
+    for state, why in (
+        (str(tmp_path), "unable to open"),
+        ("redis://a:1", "no store"),
+        ("etcd://", "etcd's members"),
+    ):
+        command = [sys.executable, "-m", "cupool", "broker", "--listen", "grpc://127.0.0.1:0"]
+        done = subprocess.run([*command, "--state", state], capture_output=True, text=True)
+        assert done.returncode == 2 and why in done.stderr
