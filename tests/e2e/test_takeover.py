@@ -108,7 +108,7 @@ def test_quotas_survive_a_broker_that_was_killed(pool: Brokers, tmp_path: Path) 
 def test_a_broker_without_its_store_says_so(pool: Brokers, tmp_path: Path) -> None:
     pytest.importorskip("aetcd", reason="aetcd is not installed: pip install 'cupool[etcd]'")
     url = pool.add_broker("etcd://127.0.0.1:1")
-    with pytest.raises(PoolUnreachable, match=r"no broker leads this pool .*etcd at 127\.0\.0\.1:1"):
+    with pytest.raises(PoolUnreachable, match=r"no broker leads this pool.*etcd at"):
         pool_status.fetch(url)
 
 
