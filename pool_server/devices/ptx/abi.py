@@ -40,6 +40,7 @@ class Launch(ctypes.Structure):
         ("workspace", u64),
         ("cooperative", u32),
         ("overtakes", u32),
+        ("context", u64),
     )
 
 
@@ -53,6 +54,7 @@ LAUNCH_GLOBALS = 56
 LAUNCH_SITES = 80
 LAUNCH_DYNAMIC_SHARED_BYTES = 100
 LAUNCH_WORKSPACE = 200
+LAUNCH_CONTEXT = 216
 THREAD_TID = 8
 THREAD_CTAID = 20
 THREAD_LINEAR = 32

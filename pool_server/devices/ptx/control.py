@@ -17,6 +17,9 @@ _SHUFFLES = {"up": 0, "down": 1, "bfly": 2, "idx": 3}
 def _jump(e: Emitter, label: str) -> None:
     if label in e.seen:
         e.tick()
+        if label in e.suspend:
+            e.out(f"br label %{e.suspend[label]}")
+            return
     e.out(f"br label %{e.block_of(label)}")
 
 

@@ -78,6 +78,8 @@ class Emitter:
         self.seen: set[str] = set()
         # Accesses that need no check: the pointer of thread 0 of the row, and the step in bytes.
         self.trusted: dict[int, tuple[str, int]] = {}
+        # Loops at whose end the next thread runs: the label, and where to go.
+        self.suspend: dict[str, str] = {}
         self.row_x = "%tid.x"
         self.locals: dict[str, int] = {}
         self.local_bytes = 0
@@ -235,6 +237,12 @@ class Emitter:
             )
         base = {"ntid": abi.LAUNCH_BLOCK, "nctaid": abi.LAUNCH_GRID}[register]
         return self.field("%launch", base + 4 * axis)
+
+    def store_tid(self) -> None:
+        """Say which thread of a plain row runs, for the runtime."""
+        for axis, value in enumerate((self.row_x, "%tid.y", "%tid.z")):
+            pointer = self.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_TID + 4 * axis}")
+            self.out(f"store i32 {value}, ptr {pointer}")
 
     def linear(self) -> str:
         if not self.plain:

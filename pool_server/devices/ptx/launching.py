@@ -111,6 +111,8 @@ class Launcher:
             facts.fibers,
             facts.local_bytes,
         )
+        context = np.empty(facts.context_bytes, np.uint8)
+        launch.context = context.ctypes.data
         launch.cooperative, launch.overtakes = cooperative, facts.overtakes
         machine = self._machine_for(facts.local_bytes)
         status = jit.runtime().launch(machine, ctypes.byref(launch))

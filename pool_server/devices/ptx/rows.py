@@ -22,7 +22,7 @@ MIN_THREADS = 64
 """Shorter rows cost more to check than to run."""
 MAX_INSTRUCTIONS = 400
 MAX_SITES = 12
-_WRITES_NOTHING = frozenset(
+WRITES_NOTHING = frozenset(
     {"st", "red", "bra", "brx", "ret", "exit", "bar", "call", "membar", "trap"}
 )
 _INVARIANT = frozenset({"and", "or", "xor", "shr", "not", "div", "rem", "min", "max", "neg"})
@@ -57,7 +57,7 @@ class Rows:
         )
 
     def _define(self, ins: Instruction) -> None:
-        if ins.opcode in _WRITES_NOTHING or not ins.operands:
+        if ins.opcode in WRITES_NOTHING or not ins.operands:
             return
         for name in ins.operands[0].replace("{", "").replace("}", "").replace("|", ",").split(","):
             once = name.strip() not in self._definitions and not ins.guard
@@ -75,13 +75,13 @@ class Rows:
                 continue
             operand = ins.operands[0 if ins.opcode in ("st", "red") else 1]
             base = operand.strip("[] ").split("+")[0].strip()
-            step = self._step(base) if base in self.function.registers else None
+            step = self.step(base) if base in self.function.registers else None
             if step is not None and ins.types:
                 type_, count = shape_of(ins)
                 found.append(Site(ins, operand, step, SIZES[type_] * count))
         return found
 
-    def _step(self, operand: str) -> int | None:
+    def step(self, operand: str) -> int | None:
         """Return by how much a value grows from one thread to the next, or None: unknown."""
         if operand not in self.function.registers:
             if operand == "%tid.x":
@@ -94,6 +94,10 @@ class Rows:
             self._steps[operand] = self._step_of(ins) if ins is not None else None
         return self._steps[operand]
 
+    def definition(self, register: str) -> Instruction | None:
+        """Return the only instruction that writes a register, if it always does."""
+        return self._definitions.get(register)
+
     def _step_of(self, ins: Instruction) -> int | None:
         opcode, operands = ins.opcode, ins.operands
         if opcode == "ld":
@@ -105,7 +109,7 @@ class Rows:
             )
         if (ins.types and ins.types[0].startswith(("f", "bf", "pred"))) or "cc" in ins.modifiers:
             return None
-        steps = [self._step(o) for o in operands[1:]]
+        steps = [self.step(o) for o in operands[1:]]
         if any(s is None for s in steps):
             return None
         known = [s for s in steps if s is not None]

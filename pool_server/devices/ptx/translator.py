@@ -14,6 +14,7 @@ from cupool.pool_server.devices.ptx.emitter import Emitter
 from cupool.pool_server.devices.ptx.errors import PtxError
 from cupool.pool_server.devices.ptx.layout import Layout, align_up, lay_out
 from cupool.pool_server.devices.ptx.rows import Rows
+from cupool.pool_server.devices.ptx.slices import Slices, SliceText
 from cupool.pool_server.devices.ptx.syntax import (
     Function,
     Instruction,
@@ -42,6 +43,7 @@ class KernelFacts:
     Attributes:
         parameters: size, alignment and offset of each, in bytes.
         fibers: may its threads wait for each other?
+        context_bytes: for registers of threads that take turns.
         overtakes: without fibers: may one loop until a later one has done something?
         local_bytes: of a thread's own frame.
         shared_bytes: of static shared memory.
@@ -57,6 +59,7 @@ class KernelFacts:
     required: tuple[int, ...] = ()
     registers: int = 0
     overtakes: bool = False
+    context_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -247,6 +250,7 @@ class Translator:
             parameters, entry.emitter.fibers, entry.emitter.local_bytes, shared,
             min(threads, 1024) if limit else 1024, required,
             min(255, max(8, len(function.registers) // 4)), entry.overtakes,
+            entry.context_bytes,
         )  # fmt: skip
 
     def _shared_names(self, function: Function) -> set[str]:
@@ -325,6 +329,7 @@ class EntryText:
         self.module = module
         self.emitter = Emitter(module, function, fibers)
         self.overtakes = not fibers and module.overtakes(function)
+        self.context_bytes = 0
 
     def text(self) -> str:
         e = self.emitter
@@ -371,15 +376,18 @@ class EntryText:
         e.out("br label %for.y")
         e.label("for.y")
         e.out(f"%tid.y = phi i32 [ {first_y}, %for.z ], [ %y.next, %next.y ]")
+        slices = Slices(e.function)
         rows = Rows(e.function)
-        fast = bool(rows.sites)
-        if fast:
+        if slices.saved:
+            self._turns(slices)
+        elif rows.sites:
             e.out(f"br i1 {rows.precheck(e)}, label %fast.x.head, label %for.x.head")
             self._row("fast", rows.is_quiet)
             e.trusted.clear()
         else:
             e.out("br label %for.x.head")
-        self._row("for", False)
+        if not slices.saved:
+            self._row("for", False)
         for letter, outer in (("y", "next.z"), ("z", "leave")):
             e.label(f"next.{letter}")
             e.out(f"%{letter}.next = add i32 %tid.{letter}, 1")
@@ -396,6 +404,19 @@ class EntryText:
         e.out(f"store i32 0, ptr {pointer}")
         return first
 
+    def _turns(self, slices: Slices) -> None:
+        """Write the loop over x for threads that take turns."""
+        e = self.emitter
+        e.row_x, e.prefix, e.leave = "%slice.tid.x", "slice.", "slice.done"
+        e.seen.clear()
+        self.context_bytes = slices.size_bytes
+        e.out("br label %slice.head")
+        e.label("slice.head")
+        text = SliceText(slices, e)
+        text.open()
+        emit_body(e)
+        text.close()
+
     def _row(self, name: str, quiet: bool) -> None:
         """Write the loop over x; a quiet body neither faults nor calls, so nobody asks for tid."""
         e = self.emitter
@@ -411,9 +432,7 @@ class EntryText:
         e.label(f"{name}.x")
         e.out(f"{x} = phi i32 [ {first}, %{head} ], [ %{name}.x.next, %{last} ]")
         if not quiet:
-            for axis, value in enumerate((x, "%tid.y", "%tid.z")):
-                pointer = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_TID + 4 * axis}")
-                e.out(f"store i32 {value}, ptr {pointer}")
+            e.store_tid()
             top = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_LOCAL_TOP}")
             e.out(f"store i64 {e.let(f'add i64 %frame, {e.local_bytes}')}, ptr {top}")
         e.clear_registers()

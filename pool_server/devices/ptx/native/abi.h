@@ -44,6 +44,7 @@ typedef struct Launch {
   u64 workspace; /* of a cooperative launch: what its barrier counts with */
   u32 cooperative;
   u32 overtakes; /* plain: may a thread that loops for long wait for a later one? */
+  u64 context; /* plain: registers of threads that take turns */
 } Launch;
 
 typedef struct Thread {
@@ -74,6 +75,7 @@ OFFSET(Launch, sites, 80);
 OFFSET(Launch, dynamic_shared_bytes, 100);
 OFFSET(Launch, fault_tid, 156);
 OFFSET(Launch, workspace, 200);
+OFFSET(Launch, context, 216);
 OFFSET(Thread, tid, 8);
 OFFSET(Thread, ctaid, 20);
 OFFSET(Thread, linear, 32);
