@@ -115,7 +115,7 @@ def _integer_to_integer(e: Emitter, ins: Instruction, to: str, of: str) -> None:
     value = e.value(ins.operands[1], of)
     if "sat" in ins.modifiers:
         value = _clamp(e, value, of, to)
-        return e.set(ins.operands[0], e.resize(value, have + 8, want), to)
+        return e.set(ins.operands[0], e.resize(value, have + 8, want, True), to)
     e.set(ins.operands[0], e.resize(value, have, want, of[0] == "s"), to)
 
 

@@ -15,6 +15,7 @@ GAP_BYTES = 64
 """Between two variables, so that running over the end of one is found."""
 
 _FLOAT = re.compile(r"0[fF]([0-9a-fA-F]{8})$|0[dD]([0-9a-fA-F]{16})$")
+_DECIMALS = re.compile(r"(?:\s*-?(?:0|[1-9][0-9]*)\s*(?:,(?=.)|$))+")
 _INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?$")
 
 
@@ -111,11 +112,14 @@ class Layout:
     def _initialise(self, variable: Variable, offset: int) -> None:
         size = SIZES[variable.type]
         text = variable.init.strip()
-        values = (
-            split_operands(text.replace("{", "").replace("}", "")) if text[0] == "{" else [text]
-        )
+        if text[0] == "{":
+            text = text.replace("{", "").replace("}", "")
         data = bytearray()
-        for value in values:
+        if variable.type[0] in "sub" and _DECIMALS.fullmatch(text):  # tables may be long
+            mask = (1 << (8 * size)) - 1
+            data += b"".join((int(v) & mask).to_bytes(size, "little") for v in text.split(","))
+            text = ""
+        for value in split_operands(text):
             bits = parse_bits(value, variable.type)
             if bits is None:
                 self.relocations.append(_relocation(value, offset + len(data), size, variable))
