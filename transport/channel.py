@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from cupool.errors import ConfigurationError
+from cupool.errors import ConfigurationError, PoolUnreachable
 from cupool.proto.messages import Frame
 
 Frames: TypeAlias = list[Frame]
+
+_RETRY_FIRST_S = 0.01
+_RETRY_LAST_S = 0.2
 
 
 class ChannelClosed(ConnectionError):
@@ -110,6 +114,28 @@ def _carrier(url: str) -> object:
         known = ", ".join(f"{name}://" for name in CARRIERS)
         raise ConfigurationError(f"no carrier for address {url!r}; known are {known}")
     return importlib.import_module(CARRIERS[scheme])
+
+
+def unreachable(url: str, timeout_s: float, detail: str = "") -> PoolUnreachable:
+    """Return the error for an address where nobody answered in time."""
+    return PoolUnreachable(
+        f"nobody answered at {url} within {timeout_s:.3g} s {detail}".rstrip(),
+        remedy="is the pool running there, and is the address right?",
+    )
+
+
+def retry_until(deadline: float, attempt: Callable[[], Channel | None]) -> Channel | None:
+    """Try to connect, again and again with growing pauses; None when the time is over."""
+    pause = _RETRY_FIRST_S
+    while True:
+        channel = attempt()
+        if channel is not None:
+            return channel
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, _RETRY_LAST_S)
 
 
 def connect(url: str, timeout_s: float = 10.0) -> Channel:

@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from typing import Any
 
-from cupool.errors import ConfigurationError, PoolUnreachable, ProtocolViolation
+from cupool.errors import ConfigurationError, ProtocolViolation
 from cupool.proto.messages import Frame
 from cupool.transport import frames as wire
-from cupool.transport.channel import Channel, ChannelClosed, Frames, Listener
+from cupool.transport.channel import Channel, ChannelClosed, Frames, Listener, unreachable
 from cupool.transport.pipe import Backlog, Pipe
 
 # Read by gRPC when it is imported: it must not write to the user's terminal, and must survive
@@ -204,10 +204,7 @@ class GrpcChannel(Channel):
         _thread(self.take_in, call, self._greet)
         self._answered.wait(timeout_s)
         if not self._welcome:
-            raise PoolUnreachable(
-                f"nobody answered at {self.url} within {timeout_s:.3g} s {self._reason}".rstrip(),
-                remedy="is the pool running there, and is the address right?",
-            )
+            raise unreachable(self.url, timeout_s, self._reason)
 
 
 class GrpcListener(Listener):

@@ -25,12 +25,10 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 
-from cupool.errors import ConfigurationError, PoolUnreachable
-from cupool.transport.channel import Channel, ChannelClosed, Listener
+from cupool.errors import ConfigurationError
+from cupool.transport.channel import Channel, ChannelClosed, Listener, retry_until, unreachable
 from cupool.transport.unix_channel import UnixChannel
 
-_RETRY_FIRST_S = 0.01
-_RETRY_LAST_S = 0.2
 _MAX_PEERS = 256
 _MAX_STRANGERS = 64
 
@@ -166,30 +164,27 @@ def connect(url: str, timeout_s: float) -> Channel:
     """Open a channel to a listener; try again until the time is over."""
     address = _address(url)
     deadline = time.monotonic() + timeout_s
-    pause = _RETRY_FIRST_S
-    while True:
+
+    def attempt() -> Channel | None:
         client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             client.settimeout(max(0.001, deadline - time.monotonic()))
             client.connect(address)
-        except (OSError, TimeoutError):
+        except OSError:
             client.close()
+            return None
         except BaseException:
             client.close()
             raise
-        else:
-            channel = UnixChannel(client, url)
-            channel.opened = True  # who listens at the address is one of ours
-            channel.greet()
-            return channel
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise PoolUnreachable(
-                f"nobody answered at {url} within {timeout_s:.3g} s",
-                remedy="is the pool running there, and is the address right?",
-            )
-        time.sleep(min(pause, left))
-        pause = min(2 * pause, _RETRY_LAST_S)
+        channel = UnixChannel(client, url)
+        channel.opened = True  # who listens at the address is one of ours
+        channel.greet()
+        return channel
+
+    channel = retry_until(deadline, attempt)
+    if channel is None:
+        raise unreachable(url, timeout_s)
+    return channel
 
 
 def listen(url: str) -> Listener:

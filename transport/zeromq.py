@@ -22,15 +22,20 @@ from collections.abc import Callable, Sequence
 import zmq
 from zmq.utils import garbage
 
-from cupool.errors import ConfigurationError, PoolUnreachable
+from cupool.errors import ConfigurationError
 from cupool.proto.messages import Frame
 from cupool.transport import frames as wire
-from cupool.transport.channel import Channel, ChannelClosed, Frames, Listener
+from cupool.transport.channel import (
+    Channel,
+    ChannelClosed,
+    Frames,
+    Listener,
+    retry_until,
+    unreachable,
+)
 from cupool.transport.zeromq_peers import Peer
 from cupool.transport.zeromq_socket import LEAKED, SharedSocket
 
-_RETRY_FIRST_S = 0.01
-_RETRY_LAST_S = 0.2
 _SEND_RETRY_S = 0.05
 
 
@@ -212,8 +217,8 @@ def connect(url: str, timeout_s: float) -> Channel:
     """Open a channel to a ROUTER; try again until the time is over."""
     endpoint = _endpoint(url)
     deadline = time.monotonic() + timeout_s
-    pause = _RETRY_FIRST_S
-    while True:
+
+    def attempt() -> Channel | None:
         shared = SharedSocket(zmq.DEALER, url)
         try:
             peer = shared.add_peer(b"", url)
@@ -225,14 +230,12 @@ def connect(url: str, timeout_s: float) -> Channel:
             shared.destroy(0)
             raise
         shared.destroy(0)
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise PoolUnreachable(
-                f"nobody answered at {url} within {timeout_s:.3g} s",
-                remedy="is the pool running there, and is the address right?",
-            )
-        time.sleep(min(pause, left))
-        pause = min(2 * pause, _RETRY_LAST_S)
+        return None
+
+    channel = retry_until(deadline, attempt)
+    if channel is None:
+        raise unreachable(url, timeout_s)
+    return channel
 
 
 def _handshake(shared: SharedSocket, deadline: float) -> bool:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any
 
 from cupool.client_shim import session as _session
 from cupool.client_shim.cupy._core import _kernel_arguments as arguments
 from cupool.client_shim.cupy._core import core
+from cupool.client_shim.cupy._core._kernel_codes import KernelCodes
 from cupool.proto import kernels
 
 _OPTIONS = {"loop_prep": "", "after_loop": "", "options": ()}
 
 
-class ElementwiseKernel:
+class ElementwiseKernel(KernelCodes):
     """A kernel that runs an operation for each element of its broadcast arguments.
 
     Args:
@@ -138,27 +138,3 @@ class ElementwiseKernel:
     @property
     def _cached_codes(self) -> dict[tuple[Any, ...], str]:
         return self._definition.codes()
-
-    @property
-    def cached_codes(self) -> dict[tuple[Any, ...], str]:
-        """The generated sources by the arrays' dtypes, for debugging; asks the device."""
-        codes = self._cached_codes
-        if not codes:
-            warnings.warn(
-                "No codes are cached because compilation is deferred until the first function"
-                " call.",
-                stacklevel=2,
-            )
-        return codes
-
-    @property
-    def cached_code(self) -> str:
-        """The first of `cached_codes`."""
-        codes = self._cached_codes
-        if len(codes) > 1:
-            warnings.warn(
-                "The input types of the kernel could not be inferred. Please use `.cached_codes`"
-                " instead.",
-                stacklevel=2,
-            )
-        return next(iter(codes.values()))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from math import prod
 from typing import Any
 
 from cupool.client_shim import session as _session
 from cupool.client_shim.cupy._core import _kernel_arguments as arguments
 from cupool.client_shim.cupy._core import core
+from cupool.client_shim.cupy._core._kernel_codes import KernelCodes
 from cupool.client_shim.cupy._core._reduction import reduced_shape
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axes
 from cupool.proto import kernels, values
 
 
-class ReductionKernel:
+class ReductionKernel(KernelCodes):
     """A kernel that reduces along axes of its broadcast inputs.
 
     Args:
@@ -34,6 +34,8 @@ class ReductionKernel:
 
     See https://docs.cupy.dev/en/stable/reference/generated/cupy.ReductionKernel.html
     """
+
+    _deferred = "the first function call or CUB is enabled"
 
     __module__ = "cupy"
 
@@ -147,27 +149,3 @@ class ReductionKernel:
     @property
     def _cached_codes(self) -> dict[tuple[Any, ...], str]:
         return self._definition.codes()
-
-    @property
-    def cached_codes(self) -> dict[tuple[Any, ...], str]:
-        """The generated sources by the arrays' dtypes, for debugging; asks the device."""
-        codes = self._cached_codes
-        if not codes:
-            warnings.warn(
-                "No codes are cached because compilation is deferred until the first function"
-                " call or CUB is enabled.",
-                stacklevel=2,
-            )
-        return codes
-
-    @property
-    def cached_code(self) -> str:
-        """The first of `cached_codes`."""
-        codes = self._cached_codes
-        if len(codes) > 1:
-            warnings.warn(
-                "The input types of the kernel could not be inferred. Please use `.cached_codes`"
-                " instead.",
-                stacklevel=2,
-            )
-        return next(iter(codes.values()))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from cupool.client_shim.cupy._core import core
+from cupool.client_shim.cupy._core._kernel_codes import KernelCodes
 from cupool.client_shim.cupy._core.raw import RawKernel
 from cupool.client_shim.cupy._util import experimental
 from cupool.client_shim.cupyx.jit import _compile
@@ -21,7 +21,7 @@ OPTIONS = ("--std=c++17",)
 _MODES = ("cuda", "numpy")
 
 
-class _JitRawKernel:
+class _JitRawKernel(KernelCodes):
     """A kernel, or a function that kernels call; made by `rawkernel`."""
 
     def __init__(self, func: Callable[..., Any], mode: str, device: bool) -> None:
@@ -85,27 +85,8 @@ class _JitRawKernel:
         raise OperationNotSupported("cupyx.jit kernels have no get_lto_ir on a pool")
 
     @property
-    def cached_codes(self) -> dict[tuple[types.TypeBase, ...], str]:
-        """The source of what was compiled so far, by argument types."""
-        if not self._codes:
-            warnings.warn(
-                "No codes are cached because compilation is deferred until the first function"
-                " call.",
-                stacklevel=2,
-            )
+    def _cached_codes(self) -> dict[tuple[types.TypeBase, ...], str]:
         return {key: result.code for key, result in self._codes.items()}
-
-    @property
-    def cached_code(self) -> str:
-        """The source for the argument types that were used first."""
-        codes = self.cached_codes
-        if len(codes) > 1:
-            warnings.warn(
-                "The input types of the kernel could not be inferred. Please use `.cached_codes`"
-                " instead.",
-                stacklevel=2,
-            )
-        return next(iter(codes.values()))
 
 
 def launch_arguments(value: Any, ctype: types.TypeBase) -> list[Any]:
