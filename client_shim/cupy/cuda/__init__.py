@@ -22,6 +22,7 @@ from cupool.client_shim.cupy.cuda import (
     memory,
     memory_hook,
     memory_hooks,
+    nccl,
     nvtx,
     pinned_memory,
     profiler,
@@ -111,6 +112,7 @@ __all__ = [
     "memory",
     "memory_hook",
     "memory_hooks",
+    "nccl",
     "nvtx",
     "pinned_memory",
     "profile",
@@ -162,9 +164,7 @@ def profile() -> Iterator[None]:
 
 def _fill() -> dict[str, Any]:
     names: dict[str, Any] = globals()
-    for sub in ("nccl", "nvrtc"):
-        names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
-    for sub in ("cub", "cutensor", "thrust", "common", "jitify"):
+    for sub in ("nvrtc", "cub", "cutensor", "thrust", "common", "jitify"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
     _unsupported.fill(names, "cupy.cuda")
     return names

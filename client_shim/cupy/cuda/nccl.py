@@ -1,0 +1,370 @@
+"""`cupy.cuda.nccl`: communicators over the pool's own links; no NCCL is involved.
+
+The members may be processes with leases of their own: arrays go from server to server. A unique
+id names where the members meet, a small server in the process that made it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from cupool.client_shim import exchange, rendezvous
+from cupool.client_shim import session as _session
+from cupool.client_shim import shadow as _shadow
+from cupool.client_shim.cupy import _unsupported
+from cupool.client_shim.cupy._core import core
+from cupool.client_shim.cupy.cuda import _runtime_memory
+from cupool.client_shim.cupy.cuda._collectives import Group
+from cupool.client_shim.cupy.cuda._runtime_streams import on_stream
+
+available = True
+
+NCCL_INT8, NCCL_UINT8, NCCL_INT32, NCCL_UINT32, NCCL_INT64, NCCL_UINT64 = range(6)
+NCCL_CHAR, NCCL_INT = NCCL_INT8, NCCL_INT32
+NCCL_FLOAT16, NCCL_FLOAT32, NCCL_FLOAT64 = NCCL_HALF, NCCL_FLOAT, NCCL_DOUBLE = 6, 7, 8
+NCCL_SUM, NCCL_PROD, NCCL_MAX, NCCL_MIN = range(4)
+
+ID_BYTES = 128
+_SECRET_BYTES = 16
+_VERSION = 21800  # whose calls are here
+_DTYPES = tuple(np.dtype(char) for char in "bBiIqQefd")
+_OPERATIONS = ("add", "multiply", "maximum", "minimum")
+_INVALID_ARGUMENT, _INVALID_USAGE = 4, 5
+_TEXTS = {
+    _INVALID_ARGUMENT: "NCCL_ERROR_INVALID_ARGUMENT: invalid argument",
+    _INVALID_USAGE: "NCCL_ERROR_INVALID_USAGE: invalid usage",
+}
+_DEFAULT_HOST = "127.0.0.1"
+_servers: list[rendezvous.Server] = []
+
+
+class NcclError(RuntimeError):
+    """A call that NCCL would refuse; `status` is NCCL's number of the error."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        super().__init__(_TEXTS.get(status, f"NCCL error {status}"))
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.status,)
+
+
+def get_build_version() -> int:
+    """Return the version of NCCL whose calls this module has."""
+    return _VERSION
+
+
+def get_version() -> int:
+    """Return the version of NCCL whose calls this module has."""
+    return _VERSION
+
+
+def get_unique_id() -> bytes:
+    """Return an id for a group of communicators, to be handed to all its members.
+
+    This process must live until all have made theirs. It listens at `CUPYX_DISTRIBUTED_HOST`,
+    by default at this machine's loopback address.
+    """
+    return unique_id_at(os.environ.get("CUPYX_DISTRIBUTED_HOST", _DEFAULT_HOST))
+
+
+def unique_id_at(host: str) -> bytes:
+    """Return an id whose members meet at an address of this machine."""
+    secret = secrets.token_bytes(_SECRET_BYTES)
+    server = rendezvous.Server(host, 0, 0, secret)
+    _servers.append(server)
+    packed = secret + server.port.to_bytes(2, "big") + host.encode()
+    if len(packed) > ID_BYTES:
+        raise ValueError(f"the host's name is too long: {host:.120}")
+    return packed.ljust(ID_BYTES, b"\0")
+
+
+def operation(op: int) -> Callable[..., Any]:
+    """Return the ufunc of a reduction.
+
+    Raises:
+        NcclError: not one of NCCL_SUM, NCCL_PROD, NCCL_MAX, NCCL_MIN.
+    """
+    from cupool.client_shim import cupy
+
+    if not 0 <= op < len(_OPERATIONS):
+        raise NcclError(_INVALID_ARGUMENT)
+    combine: Callable[..., Any] = getattr(cupy, _OPERATIONS[op])
+    return combine
+
+
+# -------------------------------------------------------------------- groups of calls
+
+
+class _Calls(threading.local):
+    """Receives that wait for the end of the group: what is sent in it must be on its way first."""
+
+    depth = 0
+
+    def __init__(self) -> None:
+        self.later: list[tuple[int, Callable[[], None]]] = []
+
+
+_calls = _Calls()
+
+
+def groupStart() -> None:
+    """Start a group of calls: sends and receives in it happen as one."""
+    _calls.depth += 1
+
+
+def groupEnd() -> None:
+    """End a group of calls.
+
+    Raises:
+        NcclError: no group was started.
+    """
+    if not _calls.depth:
+        raise NcclError(_INVALID_USAGE)
+    _calls.depth -= 1
+    if not _calls.depth:
+        later, _calls.later = _calls.later, []
+        for device, call in later:
+            with _on(device):
+                call()
+
+
+def in_group(call: Callable[[], None]) -> None:
+    """Do a receiving call now, or at the end of the group."""
+    if _calls.depth:
+        _calls.later.append((_session.current.device, call))
+    else:
+        call()
+
+
+@contextlib.contextmanager
+def _on(device: int) -> Iterator[None]:
+    before, _session.current.device = _session.current.device, device
+    try:
+        yield
+    finally:
+        _session.current.device = before
+
+
+# -------------------------------------------------------------------- communicators
+
+
+class NcclConfig:
+    """Options of `commSplit`; accepted, they change nothing here."""
+
+    def __init__(self, split_share: int = 0) -> None:
+        self.split_share = split_share
+
+
+class NcclCommunicator:
+    """A member of a group, on the current device. Buffers are given by address.
+
+    Args:
+        ndev: members.
+        commId: of `get_unique_id`.
+        rank: of this one.
+
+    Raises:
+        NcclError: no such rank, or no id.
+        RuntimeError: the members do not find each other in time, or their servers do not.
+    """
+
+    __module__ = "cupy.cuda.nccl"
+
+    def __init__(
+        self, ndev: int, commId: bytes, rank: int, config: NcclConfig | None = None
+    ) -> None:
+        if not 0 <= rank < ndev or len(commId) != ID_BYTES:
+            raise NcclError(_INVALID_ARGUMENT)
+        secret = commId[:_SECRET_BYTES]
+        port = int.from_bytes(commId[_SECRET_BYTES : _SECRET_BYTES + 2], "big")
+        host = commId[_SECRET_BYTES + 2 :].rstrip(b"\0").decode("ascii", "replace")
+        self._join((host, port), secret, secret.hex(), ndev, rank)
+
+    def _join(
+        self, meeting: tuple[str, int], secret: bytes, name: str, ndev: int, rank: int
+    ) -> None:
+        session = _session.session()
+        mine = msgspec.msgpack.encode(exchange.address_of(session))
+        rendezvous.request(meeting, "set", f"{name}/{rank}", mine, secret)
+        told = [
+            rendezvous.request(meeting, "wait", f"{name}/{peer}", None, secret)
+            for peer in range(ndev)
+        ]
+        addresses = [msgspec.msgpack.decode(one, type=exchange.Address) for one in told]
+        self._device = _session.current.device
+        self._group: Group | None = Group(name, rank, addresses, session)
+
+    @staticmethod
+    def initAll(devices: Any) -> list[NcclCommunicator]:
+        """Return communicators of several devices of this process.
+
+        Args:
+            devices: how many, or a list of their numbers.
+        """
+        if isinstance(devices, int):
+            devices = list(range(devices))
+        if not isinstance(devices, list):
+            raise ValueError('"devices" should be an int or a list of int.')
+        sessions = [_session.sessions()[device] for device in devices]
+        addresses = [exchange.address_of(session) for session in sessions]
+        name = secrets.token_hex(_SECRET_BYTES)
+        made = []
+        for rank, (device, session) in enumerate(zip(devices, sessions, strict=True)):
+            one = NcclCommunicator.__new__(NcclCommunicator)
+            one._device, one._group = device, Group(name, rank, addresses, session)
+            made.append(one)
+        return made
+
+    @property
+    def group(self) -> Group:
+        """What the calls are made of.
+
+        Raises:
+            NcclError: destroyed.
+        """
+        if self._group is None:
+            raise NcclError(_INVALID_ARGUMENT)
+        return self._group
+
+    @property
+    def comm(self) -> int:
+        """A number of the communicator, 0 once it is destroyed."""
+        return 0 if self._group is None else id(self._group)
+
+    def destroy(self) -> None:
+        """End the communicator; what was sent still arrives."""
+        self._group = None
+
+    def abort(self) -> None:
+        """End the communicator."""
+        self._group = None
+
+    def device_id(self) -> int:
+        """Return the number of the communicator's device."""
+        return self._device
+
+    def rank_id(self) -> int:
+        """Return this member's rank."""
+        return self.group.rank
+
+    def size(self) -> int:
+        """Return how many members there are."""
+        return self.group.size
+
+    def check_async_error(self) -> None:
+        """Do nothing: what goes wrong is raised where the program waits for the device."""
+        self.group  # noqa: B018  (raises if destroyed)
+
+    def commSplit(self, color: int, key: int, config: Any = None) -> Any:
+        """Refused: make a communicator with an id of its own for each part."""
+        _unsupported.refuse("cupy.cuda.nccl.NcclCommunicator.commSplit")
+
+    # Calls. Counts are elements, `datatype` and `op` NCCL's numbers, `stream` an address.
+
+    @contextlib.contextmanager
+    def _on(self, stream: int | None) -> Iterator[Group]:
+        """Work on the communicator's device, in a stream; None for the thread's current one."""
+        with _on(self._device), on_stream(stream):
+            yield self.group
+
+    def allReduce(
+        self, sendbuf: int, recvbuf: int, count: int, datatype: int, op: int, stream: int
+    ) -> None:
+        """Combine `sendbuf` of all members in `recvbuf` of each."""
+
+        def call() -> None:
+            with self._on(stream) as group:
+                of, to = _at(sendbuf, count, datatype), _at(recvbuf, count, datatype)
+                group.all_reduce(of, to, operation(op))
+
+        in_group(call)
+
+    def reduce(
+        self, sendbuf: int, recvbuf: int, count: int, datatype: int, op: int, root: int, stream: int
+    ) -> None:
+        """Combine `sendbuf` of all members in the root's `recvbuf`."""
+
+        def call() -> None:
+            with self._on(stream) as group:
+                to = _at(recvbuf, count, datatype) if group.rank == root else None
+                group.reduce(_at(sendbuf, count, datatype), to, root, operation(op))
+
+        in_group(call)
+
+    def broadcast(
+        self, sendbuff: int, recvbuff: int, count: int, datatype: int, root: int, stream: int
+    ) -> None:
+        """Copy the root's `sendbuff` to `recvbuff` of each member."""
+
+        def call() -> None:
+            with self._on(stream) as group:
+                to = _at(recvbuff, count, datatype)
+                if group.rank == root and sendbuff != recvbuff:
+                    to[...] = _at(sendbuff, count, datatype)
+                group.broadcast(to, root)
+
+        in_group(call)
+
+    def bcast(self, buff: int, count: int, datatype: int, root: int, stream: int) -> None:
+        """Copy the root's buffer to that of each member."""
+        self.broadcast(buff, buff, count, datatype, root, stream)
+
+    def reduceScatter(
+        self, sendbuf: int, recvbuf: int, recvcount: int, datatype: int, op: int, stream: int
+    ) -> None:
+        """Combine `sendbuf` of all members and give `recvcount` elements to each."""
+
+        def call() -> None:
+            with self._on(stream) as group:
+                of = _at(sendbuf, recvcount * group.size, datatype)
+                to = _at(recvbuf, recvcount, datatype)
+                group.reduce_scatter(of, to, recvcount, operation(op))
+
+        in_group(call)
+
+    def allGather(self, sendbuf: int, recvbuf: int, count: int, datatype: int, stream: int) -> None:
+        """Put `count` elements of each member in a row, in `recvbuf` of each."""
+
+        def call() -> None:
+            with self._on(stream) as group:
+                to = _at(recvbuf, count * group.size, datatype)
+                group.all_gather(_at(sendbuf, count, datatype), to, count)
+
+        in_group(call)
+
+    def send(self, sendbuf: int, count: int, datatype: int, peer: int, stream: int) -> None:
+        """Send elements to a member."""
+        with self._on(stream) as group:
+            group.send(_at(sendbuf, count, datatype), peer)
+
+    def recv(self, recvbuf: int, count: int, datatype: int, peer: int, stream: int) -> None:
+        """Receive elements of a member."""
+
+        def call() -> None:
+            with self._on(stream) as group:
+                group.receive_into(_at(recvbuf, count, datatype), peer)
+
+        in_group(call)
+
+
+def _at(address: int, count: int, datatype: int) -> core.ndarray:
+    """Return the elements at an address of the current device as an array."""
+    if not 0 <= datatype < len(_DTYPES):
+        raise NcclError(_INVALID_ARGUMENT)
+    dtype = _DTYPES[datatype]
+    root, offset = _runtime_memory.place_of(address, _session.current.device)
+    shape = (count,)
+    handle = root.session.emit_view(root, offset, shape, dtype, "C")
+    return core.wrap(_shadow.make(shape, dtype, "C"), handle)
+
+
+_unsupported.fill(globals(), "cupy.cuda.nccl")
