@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CHECKED := client_shim pool_server proto transport src tests examples benchmarks scripts
 
-.PHONY: demo test test-slow test-pythons conformance check format generate bench clean
+.PHONY: demo test test-slow test-pythons conformance gpu-check check format generate bench clean
 
 demo: $(VENV)/.runtime
 	@echo "k-means on scikit-learn's digits, on the embedded mock pool:"
@@ -37,6 +37,10 @@ test-pythons:
 conformance: $(VENV)/.dev
 	$(BIN)/python scripts/conformance.py
 
+# On a machine with a GPU and CuPy in $(PYTHON): everything that needs a real GPU, in nine minutes.
+gpu-check: $(VENV)-gpu/.ready
+	$(VENV)-gpu/bin/python scripts/gpu_check.py
+
 check: $(VENV)/.dev $(VENV)-proto/.ready
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/ruff check $(CHECKED)
@@ -66,6 +70,13 @@ $(VENV)/.runtime: $(VENV)/.venv pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+$(VENV)-gpu/.ready: pyproject.toml
+	$(PYTHON) -m venv --system-site-packages $(VENV)-gpu
+	$(VENV)-gpu/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)-gpu/bin/python -m pip install --quiet --editable '.[server]'
+	$(VENV)-gpu/bin/python -m pip install --quiet --group dev
 	@touch $@
 
 # The generator is old on purpose (see pyproject.toml) and would hold protobuf back in .venv.
