@@ -226,7 +226,7 @@ def table(gpu: str, results: list[Result], check: Check) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--json", type=Path, default=Path("gpu-check.json"))
+    parser.add_argument("--json", type=Path, default=Path("out/gpu-check.json"))
     names = [name for name, _ in STEPS]
     parser.add_argument("--only", action="append", choices=names, help="this step only")
     parser.add_argument("--scale", type=float, default=1.0, help="of the benchmark's sizes")
@@ -244,6 +244,7 @@ def main() -> int:
                 results.append(check.step(name, getattr(check, name), within_s))
     print(table(gpu, results, check))
     found = {"gpu": gpu, "steps": [asdict(one) for one in results], "benchmark": check.ratios}
+    options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(found, indent=1) + "\n")
     outcomes = {one.outcome for one in results}
     return FAILED if "failed" in outcomes else UNFINISHED if "not run" in outcomes else 0
