@@ -77,15 +77,21 @@ def offer(handle: Handle, tokens: list[str]) -> None:
     """Queue and send an offer: a copy of the array as it is then, for one pull by each token."""
     source = handle.session
     source.check()
-    if _session.gate is not None:
-        _session.gate(source, "offer", False)
+    _refuse_in_capture(source, "offer")
     source.submit(("offer", (), (handle.ref, (LIST, tokens)), None))
     source.pipeline.flush()  # the other side waits for it, and nobody may look here for long
 
 
 def pull(url: str, secret: str, token: str, layout: OutLayout, target: DeviceSession) -> Handle:
     """Queue a pull of what another session offers; return the new array at once."""
+    _refuse_in_capture(target, "pull")
     return target.emit("pull", (url, secret, token), None, [layout])[0]
+
+
+def _refuse_in_capture(session: DeviceSession, name: str) -> None:
+    """No part of a graph can be what another session gives or waits for, as with a read."""
+    if _session.gate is not None:
+        _session.gate(session, name, True)
 
 
 def copy(handle: Handle, layout: OutLayout, target: DeviceSession) -> Handle:
