@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
 
 import grpc.aio
 
@@ -39,10 +42,13 @@ class Dialer:
         self._brokers = Brokers(url)
         self._channels: dict[str, grpc.aio.Channel] = {}
 
-    async def __call__(self, events: AsyncIterator[pb.NodeEvent]) -> AsyncIterator[pb.NodeCommand]:
+    async def __call__(self, events: AsyncIterator[pb.NodeEvent]) -> AsyncGenerator[pb.NodeCommand]:
         stub = rpc.NodeStub(self._channel(self._brokers.current))  # type: ignore[no-untyped-call]
+        call = stub.Serve()
+        # Written by a task of ours: gRPC's own would outlive a call that fails.
+        writing = asyncio.create_task(_write(call, events))
         try:
-            async for command in stub.Serve(events):
+            async for command in call:
                 yield command
         except grpc.aio.AioRpcError as exc:
             _, leader = not_leading(exc)
@@ -51,6 +57,9 @@ class Dialer:
         except GeneratorExit:  # the server will not have this one: another has replaced it
             self._brokers.go_on()
             raise
+        finally:
+            writing.cancel()
+            call.cancel()
 
     def _channel(self, url: str) -> grpc.aio.Channel:
         if url not in self._channels:
@@ -61,3 +70,9 @@ class Dialer:
     async def close(self) -> None:
         for channel in self._channels.values():
             await channel.close()
+
+
+async def _write(call: Any, events: AsyncIterator[pb.NodeEvent]) -> None:
+    with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+        async for event in events:
+            await call.write(event)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 import grpc.aio
 
@@ -58,7 +58,7 @@ async def run(
     limits = Limits(connect_within_s=_CONNECT_WITHIN_S)
     broker = BrokerService("embedded", limits, job_token=token, settled=True)
 
-    def dial(events: AsyncIterator[pb.NodeEvent]) -> AsyncIterator[pb.NodeCommand]:
+    def dial(events: AsyncIterator[pb.NodeEvent]) -> AsyncGenerator[pb.NodeCommand]:
         return broker.serve_node(events, "embedded")
 
     daemon = Daemon("embedded", offers, dial, workers, host=machine(), grace_s=0.0)

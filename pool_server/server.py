@@ -17,7 +17,7 @@ import random
 import time
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -38,7 +38,7 @@ from cupool.transport.channel import LOCAL_CARRIERS
 
 log = logging.getLogger("cupool.server")
 
-Dial: TypeAlias = Callable[[AsyncIterator[pb.NodeEvent]], AsyncIterator[pb.NodeCommand]]
+Dial: TypeAlias = Callable[[AsyncIterator[pb.NodeEvent]], AsyncGenerator[pb.NodeCommand]]
 """Opens the stream to the broker: takes our events, yields its commands."""
 
 _OPEN_WITHIN_S = 15.0
@@ -178,19 +178,20 @@ class Daemon:
         while self._unreported:
             self._tell(self._unreported.popleft())
         try:
-            async for command in self._dial(_drain(outbox)):
-                self._check_epoch(command.epoch)
-                match command.WhichOneof("command"):
-                    case "registered":
-                        log.info("registered", extra={"broker": command.registered.broker})
-                        self.registered.set()
-                        beat = asyncio.create_task(self._beat(command.registered.heartbeat_s))
-                    case "open":
-                        self._open(command.open)
-                    case "close":
-                        self._close(command.close.session_id, command.close.reason)
-                    case "notice":
-                        self._notify(command.notice)
+            async with contextlib.aclosing(self._dial(_drain(outbox))) as commands:
+                async for command in commands:
+                    self._check_epoch(command.epoch)
+                    match command.WhichOneof("command"):
+                        case "registered":
+                            log.info("registered", extra={"broker": command.registered.broker})
+                            self.registered.set()
+                            beat = asyncio.create_task(self._beat(command.registered.heartbeat_s))
+                        case "open":
+                            self._open(command.open)
+                        case "close":
+                            self._close(command.close.session_id, command.close.reason)
+                        case "notice":
+                            self._notify(command.notice)
         finally:
             self._outbox = None
             if beat is not None:

@@ -10,7 +10,7 @@ import hmac
 import itertools
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any, NoReturn, TypeAlias
 
 import grpc
@@ -41,6 +41,9 @@ from cupool.proto.v1 import pool_pb2_grpc as rpc
 log = logging.getLogger("cupool.broker")
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+News: TypeAlias = tuple[int, pb.NodeCommand | None] | TellQueued | TellGrant | TellRefusal
+"""For a server's stream (None ends it), or for a client."""
 
 _EXPLAIN_PATIENCE_S = 1.5
 """How long `Explain` waits for bad news of a session that seems to run."""
@@ -179,9 +182,9 @@ class BrokerService(rpc.BrokerServicer):
         return pb.RenewReply(expires_in_s=self.state.limits.connect_within_s)
 
     async def Explain(self, request: pb.ExplainRequest, context: Context) -> pb.ExplainReply:
-        await self.authorise(context)
         end = self._clock() + _EXPLAIN_PATIENCE_S
         while True:
+            await self.authorise(context)  # it may lead no more
             now = self._clock()
             fate = self.state.explain(request.session_id, now)
             if fate.state != "running" or now >= end:
@@ -249,7 +252,7 @@ class BrokerService(rpc.BrokerServicer):
 
     async def serve_node(
         self, events: AsyncIterator[pb.NodeEvent], address: str = ""
-    ) -> AsyncIterator[pb.NodeCommand]:
+    ) -> AsyncGenerator[pb.NodeCommand]:
         """Talk with one server until its events end; yields commands for it.
 
         Raises:
@@ -341,31 +344,24 @@ class BrokerService(rpc.BrokerServicer):
     def apply(self, decisions: list[Decision]) -> None:
         """Write down what has changed, then carry out what was decided."""
         changes = self.state.take_changes()
+        # Put into words now: what a decision speaks of changes while the store is written.
+        news = [_news(decision) for decision in decisions]
         if self.standing.journal is None:
-            self._carry_out(decisions, changes)
+            self._carry_out(news, changes)
         else:
             rows = rows_of(changes, self.state.ledger.books)
-            self.standing.journal.submit(rows, lambda: self._carry_out(decisions, changes))
+            self.standing.journal.submit(rows, lambda: self._carry_out(news, changes))
         self._set_timer()
 
-    def _carry_out(self, decisions: list[Decision], changes: list[Change]) -> None:
-        for decision in decisions:
-            match decision:
-                case OpenSession():
-                    self._command(decision.link, convert.open_command(decision))
-                case CloseSession():
-                    close = pb.CloseSession(session_id=decision.session_id, reason=decision.reason)
-                    self._command(decision.link, pb.NodeCommand(close=close))
-                case Notify():
-                    self._command(decision.link, convert.notice_command(decision))
-                case DropLink():
-                    log.warning("a server's stream is dropped", extra={"why": decision.reason})
-                    self._command(decision.link, None)
-                case TellQueued() | TellGrant() | TellRefusal():
-                    self._tell(decision)
+    def _carry_out(self, news: list[News], changes: list[Change]) -> None:
+        for each in news:
+            if isinstance(each, tuple):
+                self._command(*each)
+            else:
+                self._tell(each)
         if changes:
             self.audit.changes(changes, self.state.epoch)
-        if changes or decisions:
+        if changes or news:
             self._changes.notify()
 
     def _command(self, link: int, command: pb.NodeCommand | None) -> None:
@@ -417,6 +413,22 @@ class BrokerService(rpc.BrokerServicer):
         for commands in self._servers.values():
             commands.put_nowait(None)
         self.audit.close()
+
+
+def _news(decision: Decision) -> News:
+    match decision:
+        case OpenSession():
+            return decision.link, convert.open_command(decision)
+        case CloseSession():
+            close = pb.CloseSession(session_id=decision.session_id, reason=decision.reason)
+            return decision.link, pb.NodeCommand(close=close)
+        case Notify():
+            return decision.link, convert.notice_command(decision)
+        case DropLink():
+            log.warning("a server's stream is dropped", extra={"why": decision.reason})
+            return decision.link, None
+        case TellQueued() | TellGrant() | TellRefusal():
+            return decision
 
 
 class NodeService(rpc.NodeServicer):

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -37,7 +37,7 @@ class Setup:
         self.streams: list[Any] = []
         self.running = asyncio.create_task(self.daemon.run())
 
-    def dial(self, events: AsyncIterator[pb.NodeEvent]) -> AsyncIterator[pb.NodeCommand]:
+    def dial(self, events: AsyncIterator[pb.NodeEvent]) -> AsyncGenerator[pb.NodeCommand]:
         return self.broker.serve_node(events, "here")
 
     async def grant(self, wish: Wish) -> pb.Grant:
@@ -205,7 +205,7 @@ def test_how_a_session_ended_meanwhile_is_told_to_the_next_broker(drive: Drive) 
 
             async def later(
                 events: AsyncIterator[pb.NodeEvent],
-            ) -> AsyncIterator[pb.NodeCommand]:
+            ) -> AsyncGenerator[pb.NodeCommand]:
                 await held.wait()
                 async for command in second.serve_node(events, "here"):
                     yield command

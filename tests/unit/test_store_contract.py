@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from tests.unit.etcd_cluster import MISSING, Cluster, cluster
+from benchmarks.etcd_cluster import MISSING, Cluster, cluster
 from tests.unit.store_kinds import KINDS, PATIENT, Opener, stores
 
 from cupool.pool_server.broker.store.base import Store, Superseded, Term, Timings, elapsed

@@ -22,7 +22,7 @@ class Cluster:
 
     def __init__(self, folder: Path, members: int) -> None:
         self._folder = folder
-        self._ports = _free_ports(2 * members)
+        self._ports = free_ports(2 * members)
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self.size = members
 
@@ -87,7 +87,7 @@ def cluster(folder: Path, members: int) -> Iterator[Cluster]:
         found.stop()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Return ports that nobody listened at a moment ago: etcd cannot be given port 0."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
