@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -144,3 +146,14 @@ def test_waiting_for_nobody_ends():
     with pytest.raises(Exception, match="did not end within"):
         bench.run(source, 3, 64, np.zeros(1, np.int32))
     bench.engine.close()
+
+
+def test_the_memory_of_many_stacks_is_given_back(bench):
+    def resident_bytes() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    x, valid = np.arange(1 << 14, dtype=np.int32), np.zeros(16, np.int32)
+    bench.run(GRID_SYNC, 1, 1024, x, valid, 1, shared_bytes=64, cooperative=True)
+    before = resident_bytes()
+    bench.run(GRID_SYNC, 16, 1024, x, valid, 1, shared_bytes=64, cooperative=True)
+    assert resident_bytes() - before < 32 << 20  # two pages for each of 15,360 stacks are 120 MiB

@@ -17,6 +17,7 @@ void *rt_frame(void *stack_top, void *thread, void (*start)(Thread *));
 void *mmap(void *, u64, int, int, int, i64);
 int munmap(void *, u64);
 int mprotect(void *, u64, int);
+int madvise(void *, u64, int);
 struct timespec { i64 seconds, nanoseconds; };
 int clock_gettime(int, struct timespec *);
 
@@ -34,7 +35,7 @@ typedef struct Block {
 typedef struct Machine {
   void *main_sp;
   u64 stack_bytes, local_bytes;
-  u32 capacity, ready_stacks, loops;
+  u32 capacity, ready_stacks, used, loops;
   u8 *region, *shared_region; /* of `capacity` threads; of all slots but the first */
   Thread *threads;
   Block *blocks;
@@ -334,6 +335,7 @@ static void run_thread(Thread *t) {
 static Thread *prepare(Machine *m, Launch *l, u32 slot, Block *block, u64 shared, void (*start)(Thread *)) {
   Thread *t = &m->threads[slot];
   while (m->ready_stacks <= slot) mprotect(m->region + stride(m) * m->ready_stacks++ + m->local_bytes, PAGE, 0);
+  if (m->used <= slot) m->used = slot + 1;
   u8 *region = m->region + stride(m) * slot;
   t->launch = l;
   t->machine = m;
@@ -559,17 +561,23 @@ static void run_loops(Machine *m, Launch *l) {
     }
 }
 
+/* Give back the memory of more stacks than one block has: few launches need them. */
+static void forget_stacks(Machine *m) {
+  u64 first = stride(m) * MAX_THREADS;
+  if (m->used > MAX_THREADS) madvise(m->region + first, stride(m) * m->used - first, 4); /* don't need */
+}
+
 i32 rt_launch(Machine *m, Launch *l) {
-  u64 threads = (u64)l->block[0] * l->block[1] * l->block[2];
-  if (l->cooperative && block_count(l) > m->capacity / threads) return l->status = TOO_LARGE;
-  if (!l->fibers) {
-    run_loops(m, l);
-    return l->status;
-  }
-  u64 slots = slots_of(m, l, block_count(l), threads), shared = l->shared;
-  if (l->cooperative && slots < block_count(l)) return l->status = TOO_LARGE;
-  run_fibers(m, l, slots);
-  l->shared = shared;
-  if (m->shared_region) munmap(m->shared_region, shared_stride(l) * (slots - 1));
+  u64 threads = (u64)l->block[0] * l->block[1] * l->block[2], blocks = block_count(l);
+  if (l->cooperative && blocks > m->capacity / threads) return l->status = TOO_LARGE;
+  m->used = 0;
+  if (l->fibers) {
+    u64 slots = slots_of(m, l, blocks, threads), shared = l->shared;
+    if (l->cooperative && slots < blocks) return l->status = TOO_LARGE;
+    run_fibers(m, l, slots);
+    l->shared = shared;
+    if (m->shared_region) munmap(m->shared_region, shared_stride(l) * (slots - 1));
+  } else run_loops(m, l);
+  forget_stacks(m);
   return l->status;
 }
