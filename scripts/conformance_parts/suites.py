@@ -1,4 +1,8 @@
-"""The suites: where they come from, and in which pieces they run."""
+"""The suites: where they come from, and in which pieces they run.
+
+Four folders of CuPy's tests are in no suite: examples and types need files that its distribution
+lacks, `install_tests` is about building CuPy, and `import_tests` is a script without tests.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +62,6 @@ class Upstream:
         return [unit for unit in found if Path(unit).name not in self.left_out]
 
 
-_ELSEWHERE = ("cupy_tests", "cupyx_tests", "example_tests", "install_tests")
-"""Other suites, examples that are not in the distribution, and the build of CuPy."""
-
 Suite: TypeAlias = Upstream | Downstream
 
 SUITES: dict[str, Suite] = {
@@ -70,7 +71,6 @@ SUITES: dict[str, Suite] = {
         Upstream("cuda_tests", "cupy", "14.2.0", "cupy_tests/cuda_tests"),
         Upstream("scipy_tests", "cupy", "14.2.0", "cupyx_tests/scipy_tests"),
         Upstream("cupyx_tests", "cupy", "14.2.0", "cupyx_tests", ("scipy_tests",)),
-        Upstream("top_tests", "cupy", "14.2.0", "", _ELSEWHERE),
         *DOWNSTREAM,
     )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cupy
+import cupyx.linalg
 import numpy as np
 import pytest
 import scipy.sparse.linalg
@@ -33,6 +34,17 @@ def test_iterations_solve_to_the_tolerance(solver: str) -> None:
     np.testing.assert_allclose(host @ x.get(), RIGHT, atol=1e-7)
     x, info = getattr(linalg, solver)(a, cupy.asarray(RIGHT), rtol=1e-14, atol=0, maxiter=1)
     assert info >= 1
+
+
+@pytest.mark.parametrize("dense", (False, True))
+def test_lschol_solves_positive_definite_systems(dense: bool) -> None:
+    a, host = laplacian(np.float32)
+    b = cupy.asarray(RIGHT)
+    x = cupyx.linalg.sparse.lschol(a.toarray() if dense else a, b)
+    assert x.dtype == np.float64
+    np.testing.assert_allclose(host @ x.get(), RIGHT, atol=1e-5)
+    with pytest.raises(ValueError, match="1-d"):
+        cupyx.linalg.sparse.lschol(a, b[:-1])
 
 
 def test_cg_waits_once_for_each_iteration() -> None:
