@@ -58,6 +58,18 @@ def test_filters() -> None:
     same(run, rtol=1e-7)
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((30,), -1), ((3, 30), 0), ((2, 3, 30), 1)])
+@pytest.mark.parametrize("dtype", ("i1", "f4", "D"))
+def test_upfirdn_and_savgol_coeffs_are_predicted(shape, axis, dtype) -> None:
+    same(lambda xp: sig(xp).upfirdn([1.0, 2.0, 3.0], noise(xp, *shape, dtype=dtype), 3, 2, axis))
+    with no_waits():
+        made = ours.upfirdn(noise(cp, 3), noise(cp, *shape, dtype=dtype), 3, 2, axis)
+        ours.savgol_coeffs(5, 2, pos=1)
+    assert made.shape == theirs.upfirdn(np.ones(3), np.ones(shape), 3, 2, axis).shape
+    with pytest.raises(ValueError, match="polyorder"):
+        ours.savgol_coeffs(5, 5)
+
+
 def test_states_continue() -> None:
     x = noise(cp, 2, 40)
     b, a = ours.butter(3, 0.3)

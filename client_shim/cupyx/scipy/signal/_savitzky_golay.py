@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,17 @@ def savgol_coeffs(
         deriv: order of the derivative.
         pos: which point; the middle by default.
         use: "conv" gives them in the order for convolution, "dot" for a product.
+
+    Raises:
+        ValueError: a polynomial that the window does not determine, a point outside of it.
     """
-    return 1
+    if polyorder >= window_length:
+        raise ValueError("polyorder must be less than window_length.")
+    if pos is not None and not 0 <= pos < window_length:
+        raise ValueError("pos must be nonnegative and less than window_length.")
+    if use not in ("conv", "dot"):
+        raise ValueError("`use` must be 'conv' or 'dot'")
+    return Spec((operator.index(window_length),), np.dtype(np.float64))
 
 
 @_operation

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cupool.client_shim.cupyx.scipy._declared import declared
+from cupool.client_shim.cupyx.scipy._declared import Spec, declared
 
 __all__ = ["upfirdn"]
 _operation = declared("scipy.signal")
@@ -39,5 +39,8 @@ def upfirdn(
         raise ValueError("h must be 1D with non-zero length")
     if up < 1 or down < 1:
         raise ValueError("Both up and down must be >= 1")
-    np.lib.array_utils.normalize_axis_index(axis, x.ndim)
-    return 1
+    axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
+    taps = h.dtype if hasattr(h, "dtype") else np.asarray(h).dtype
+    count = _output_len(len(h), x.shape[axis], int(up), int(down))
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+    return Spec(shape, np.result_type(taps, x.dtype, np.float32))
