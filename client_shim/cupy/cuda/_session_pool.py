@@ -96,9 +96,9 @@ class _SessionDevicePool:
         if size == 0:
             return _memory.MemoryPointer(_memory.Memory(0), 0)
         if not memory_hook.get_memory_hooks():
-            return _memory.MemoryPointer(ArrayMemory(self._array(size)), 0)
+            return _memory.MemoryPointer(ArrayMemory(self._array(told["mem_size"])), 0)
         before = self._use()["total"]
-        pointer = _memory.MemoryPointer(_HookedMemory(self._array(size)), 0)
+        pointer = _memory.MemoryPointer(_HookedMemory(self._array(told["mem_size"])), 0)
         if self._use()["total"] > before:
             _pools._around("alloc", lambda: pointer, **told)
         return pointer
