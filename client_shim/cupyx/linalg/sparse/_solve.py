@@ -37,5 +37,7 @@ def lschol(A: Any, b: Any) -> core.ndarray:
     if b.ndim != 1 or len(b) != A.shape[0]:
         raise ValueError("b must be 1-d array whose size is same as A")
     dtype = A.dtype if A.dtype.char in "fd" else np.promote_types(A.dtype, np.float32)
-    x: core.ndarray = _kernels.solve(A.astype(dtype, copy=False)._parts, b.astype(dtype, copy=False))
+    x: core.ndarray = _kernels.solve(
+        A.astype(dtype, copy=False)._parts, b.astype(dtype, copy=False)
+    )
     return x.astype(np.float64)  # type: ignore[no-any-return]
