@@ -106,6 +106,7 @@ def copy(handle: Handle, layout: OutLayout, target: DeviceSession) -> Handle:
     source = handle.session
     source.check()
     ways = _of(source)
+    _refuse_in_capture(target, "pull")  # before anything is offered
     url = ways.reached_at.get(target)
     if url is None:
         url = ways.reached_at[target] = reach(address_of(source), target)

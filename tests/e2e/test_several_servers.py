@@ -23,11 +23,17 @@ with cp.cuda.Device(1):
     c = small.copy(order="K")
     d = cp.zeros((3, 1_000_000))
     d[...] = a
-    a_is_late = a.device, b.device
     try:
         a + b
     except ValueError as exc:
         print(str(exc).rpartition(". ")[2])
+    with cp.cuda.Stream(non_blocking=True) as stream:
+        stream.begin_capture()
+        try:
+            cp.asarray(a)
+        except RuntimeError as exc:
+            print("disallowed" in str(exc))
+        stream.end_capture()
     print(bool((b == d).all()), float(b[2, -1]), c.flags.f_contiguous, c.get().tolist())
 with cp.cuda.Device(0):
     a *= 2
@@ -38,6 +44,7 @@ print(sorted(servers))
 """
 SAID = """\
 Peer access is unavailable
+True
 True 2999999.0 True [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
 4499998500000.0 0 1
 ['one', 'two']

@@ -469,4 +469,6 @@ def _gate(session: _session.DeviceSession, name: str, waits: bool) -> None:
 _NO_WAIT = frozenset(name for name, row in TABLE.items() if row.kind == "core") - {
     "upload",
     "write",
+    "offer",
+    "pull",
 } | {"stream_synchronize", "event_synchronize"}
