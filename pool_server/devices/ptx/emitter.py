@@ -81,6 +81,8 @@ class Emitter:
         # Loops at whose end the next thread runs: the label, and where to go.
         self.suspend: dict[str, str] = {}
         self.row_x = "%tid.x"
+        # What stands for special registers, where it is not their own value.
+        self.geometry: dict[str, str] = {}
         self.locals: dict[str, int] = {}
         self.local_bytes = 0
         self.buffers: dict[str, str] = {}
@@ -230,7 +232,8 @@ class Emitter:
 
     def index(self, register: str, axis: int) -> str:
         if self.plain:
-            return self.row_x if (register, axis) == ("tid", 0) else f"%{register}.{'xyz'[axis]}"
+            name = f"%{register}.{'xyz'[axis]}"
+            return self.row_x if name == "%tid.x" else self.geometry.get(name, name)
         if register in ("tid", "ctaid"):
             return self.field(
                 "%t", {"tid": abi.THREAD_TID, "ctaid": abi.THREAD_CTAID}[register] + 4 * axis
@@ -240,7 +243,7 @@ class Emitter:
 
     def store_tid(self) -> None:
         """Say which thread of a plain row runs, for the runtime."""
-        for axis, value in enumerate((self.row_x, "%tid.y", "%tid.z")):
+        for axis, value in enumerate(self.index("tid", axis) for axis in range(3)):
             pointer = self.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_TID + 4 * axis}")
             self.out(f"store i32 {value}, ptr {pointer}")
 

@@ -7,6 +7,7 @@ from typing import Any
 from cupool.pool_server.devices.errors import CUDARuntimeError, DeviceLost
 from cupool.pool_server.devices.ptx import abi
 from cupool.pool_server.devices.ptx.allocations import AllocationTable
+from cupool.pool_server.devices.ptx.strides import BLOCK
 
 
 class KernelFault(DeviceLost):
@@ -49,14 +50,20 @@ def _address(launch: abi.Launch, table: AllocationTable) -> str:
 
 def describe(
     kernel: str,
+    strides: bool,
     launch: abi.Launch,
     sites: list[tuple[int, str, int]],
     table: AllocationTable,
     limit_s: float,
 ) -> KernelFault:
-    """Return the exception for a launch that failed."""
+    """Return the exception for a launch that failed; `strides` as in KernelFacts."""
     status = int(launch.status)
     tid, ctaid = tuple(launch.fault_tid), tuple(launch.fault_ctaid)
+    if strides and tuple(launch.grid[1:]) == tuple(launch.block[1:]) == (1, 1):
+        threads = int(launch.block[0])
+        step = ctaid[0] * BLOCK + tid[0]  # the thread that would have come to it
+        block, thread = divmod(step % (threads * int(launch.grid[0])), threads)
+        tid, ctaid = (thread, 0, 0), (block, 0, 0)
     where = f"{kernel}: block {ctaid}, thread {tid}"
     index = int(launch.fault_site)
     site: Any = sites[index] if index < len(sites) else None

@@ -14,6 +14,7 @@ import threading
 from contextlib import closing
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from cupool.errors import OperationNotSupported
@@ -61,10 +62,11 @@ def helpers() -> frozenset[str]:
 
 @cache
 def fingerprint() -> str:
-    """Return what compiled code depends on beside its text: versions and processor."""
+    """Return what compiled code depends on beside its PTX: versions, processor, translator."""
     require()
     parts = [llvmlite.__version__, str(llvm.llvm_version_info), llvm.get_host_cpu_name()]
     parts += [_native("helpers").split()[1], _native("runtime").split()[1], platform.machine()]
+    parts += [path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

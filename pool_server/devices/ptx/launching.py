@@ -125,9 +125,8 @@ class Launcher:
         if launch.out_used or launch.out_lost:
             self._print(launch, out)
         if status:
-            self.fault = describe(
-                function.name, launch, binary.facts.sites, table, self._options.timeout_s
-            )
+            about = (launch, binary.facts.sites, table, self._options.timeout_s)
+            self.fault = describe(function.name, facts.strides, *about)
             raise self.fault
 
     def _shared_memory(self, size: int) -> int:

@@ -162,7 +162,8 @@ class Rows:
 
     def precheck(self, e: Emitter) -> str:
         """Write the check of a row; return an i1, and note the accesses' pointers in `e`."""
-        last = e.let("sub i32 %ntid.x, 1")
+        threads = e.index("ntid", 0)
+        last = e.let(f"sub i32 {threads}, 1")
         wide = e.let(f"zext i32 {last} to i64")
         code = self.slice()
         ends: list[list[str]] = []
@@ -171,7 +172,7 @@ class Rows:
             for ins in code:
                 e.emit(ins)
             ends.append([self._address(e, s) for s in self.sites])
-        good = e.let(f"icmp uge i32 %ntid.x, {MIN_THREADS}")
+        good = e.let(f"icmp uge i32 {threads}, {MIN_THREADS}")
         for site, first, second, final in zip(self.sites, *ends, strict=True):
             grown, total = e.let(f"sub i64 {second}, {first}"), e.let(f"sub i64 {final}, {first}")
             steady = e.let(f"icmp eq i64 {grown}, {site.step}")

@@ -15,6 +15,7 @@ from cupool.pool_server.devices.ptx.errors import PtxError
 from cupool.pool_server.devices.ptx.layout import Layout, align_up, lay_out
 from cupool.pool_server.devices.ptx.rows import Rows
 from cupool.pool_server.devices.ptx.slices import Slices, SliceText
+from cupool.pool_server.devices.ptx.strides import find_stride, write_stride
 from cupool.pool_server.devices.ptx.syntax import (
     Function,
     Instruction,
@@ -47,6 +48,7 @@ class KernelFacts:
         overtakes: without fibers: may one loop until a later one has done something?
         local_bytes: of a thread's own frame.
         shared_bytes: of static shared memory.
+        strides: in a grid of one dimension it runs as `strides` says.
         max_threads: per block, by .maxntid or .reqntid.
         required: the block that .reqntid demands, or ().
     """
@@ -60,6 +62,7 @@ class KernelFacts:
     registers: int = 0
     overtakes: bool = False
     context_bytes: int = 0
+    strides: bool = False
 
 
 @dataclass(slots=True)
@@ -250,7 +253,7 @@ class Translator:
             parameters, entry.emitter.fibers, entry.emitter.local_bytes, shared,
             min(threads, 1024) if limit else 1024, required,
             min(255, max(8, len(function.registers) // 4)), entry.overtakes,
-            entry.context_bytes,
+            entry.context_bytes, entry.stride is not None,
         )  # fmt: skip
 
     def _shared_names(self, function: Function) -> set[str]:
@@ -284,7 +287,7 @@ class FunctionText:
             e.buffers[variable.name] = f"%a{index}"
         e.place_variables()
         self._prologue()
-        emit_body(e)
+        emit_body(e, e.function)
         e.out("br label %leave")
         e.label("leave")
         e.out("store i64 %top, ptr %top.slot")
@@ -330,6 +333,7 @@ class EntryText:
         self.emitter = Emitter(module, function, fibers)
         self.overtakes = not fibers and module.overtakes(function)
         self.context_bytes = 0
+        self.stride = None if fibers or self.overtakes else find_stride(function)
 
     def text(self) -> str:
         e = self.emitter
@@ -347,7 +351,7 @@ class EntryText:
         e.out(f"%frame = load i64, ptr {low}")
         if e.fibers:
             e.clear_registers()
-            emit_body(e)
+            emit_body(e, e.function)
             e.out("br label %leave")
         else:
             self._loops()
@@ -368,26 +372,23 @@ class EntryText:
             for axis in range(3):
                 pointer = e.let(f"getelementptr i8, ptr {base}, i64 {offset + 4 * axis}")
                 e.out(f"%{register}.{'xyz'[axis]} = load i32, ptr {pointer}")
+        if self.stride is not None:
+            write_stride(e, self.stride, self._rows)
+        e.out("br label %plain")
+        e.label("plain")
         first_z = self._first(2)
         e.out("br label %for.z")
         e.label("for.z")
-        e.out(f"%tid.z = phi i32 [ {first_z}, %entry ], [ %z.next, %next.z ]")
+        e.out(f"%tid.z = phi i32 [ {first_z}, %plain ], [ %z.next, %next.z ]")
         first_y = self._first(1)
         e.out("br label %for.y")
         e.label("for.y")
         e.out(f"%tid.y = phi i32 [ {first_y}, %for.z ], [ %y.next, %next.y ]")
         slices = Slices(e.function)
-        rows = Rows(e.function)
         if slices.saved:
             self._turns(slices)
-        elif rows.sites:
-            e.out(f"br i1 {rows.precheck(e)}, label %fast.x.head, label %for.x.head")
-            self._row("fast", rows.is_quiet)
-            e.trusted.clear()
         else:
-            e.out("br label %for.x.head")
-        if not slices.saved:
-            self._row("for", False)
+            self._rows(e.function, "", "next.y")
         for letter, outer in (("y", "next.z"), ("z", "leave")):
             e.label(f"next.{letter}")
             e.out(f"%{letter}.next = add i32 %tid.{letter}, 1")
@@ -414,29 +415,39 @@ class EntryText:
         e.label("slice.head")
         text = SliceText(slices, e)
         text.open()
-        emit_body(e)
+        emit_body(e, e.function)
         text.close()
 
-    def _row(self, name: str, quiet: bool) -> None:
+    def _rows(self, function: Function, prefix: str, after: str) -> None:
+        e, rows = self.emitter, Rows(function)
+        if rows.sites:
+            heads = f"label %{prefix}fast.x.head, label %{prefix}for.x.head"
+            e.out(f"br i1 {rows.precheck(e)}, {heads}")
+            self._row(function, f"{prefix}fast", rows.is_quiet, after)
+            e.trusted.clear()
+        else:
+            e.out(f"br label %{prefix}for.x.head")
+        self._row(function, f"{prefix}for", False, after)
+
+    def _row(self, function: Function, name: str, quiet: bool, after: str) -> None:
         """Write the loop over x; a quiet body neither faults nor calls, so nobody asks for tid."""
         e = self.emitter
         x = e.row_x = f"%{name}.tid.x"
         e.prefix, e.leave = f"{name}.", f"{name}.next.x"
         e.seen.clear()
-        head = f"{name}.x.head"
-        e.label(head)
+        e.label(f"{name}.x.head")
         first, last = self._first(0), e.leave
         if self.overtakes:
             last = f"{name}.stay.x"
         e.out(f"br label %{name}.x")
         e.label(f"{name}.x")
-        e.out(f"{x} = phi i32 [ {first}, %{head} ], [ %{name}.x.next, %{last} ]")
+        e.out(f"{x} = phi i32 [ {first}, %{name}.x.head ], [ %{name}.x.next, %{last} ]")
         if not quiet:
             e.store_tid()
             top = e.let(f"getelementptr i8, ptr %t, i64 {abi.THREAD_LOCAL_TOP}")
             e.out(f"store i64 {e.let(f'add i64 %frame, {e.local_bytes}')}, ptr {top}")
         e.clear_registers()
-        emit_body(e)
+        emit_body(e, function)
         e.out(f"br label %{e.leave}")
         e.label(e.leave)
         if self.overtakes:
@@ -444,8 +455,8 @@ class EntryText:
             e.out(f"br i1 {e.let(f'icmp eq i32 {overtaken}, 0')}, label %{last}, label %leave")
             e.label(last)
         e.out(f"%{name}.x.next = add nuw i32 {x}, 1")
-        again = e.let(f"icmp ult i32 %{name}.x.next, %ntid.x")
-        e.out(f"br i1 {again}, label %{name}.x, label %next.y")
+        again = e.let(f"icmp ult i32 %{name}.x.next, {e.index('ntid', 0)}")
+        e.out(f"br i1 {again}, label %{name}.x, label %{after}")
 
 
 def begin(e: Emitter) -> None:
@@ -470,8 +481,8 @@ def instructions(function: Function) -> list[Instruction]:
     return [i for i in function.body or () if isinstance(i, Instruction)]
 
 
-def emit_body(e: Emitter) -> None:
-    for item in e.function.body or ():
+def emit_body(e: Emitter, function: Function) -> None:
+    for item in function.body or ():
         if isinstance(item, Label):
             e.out(f"br label %{e.block_of(item.name)}")
             e.label(e.block_of(item.name))
