@@ -141,7 +141,7 @@ def ties(traces: Path, repeats: int) -> list[dict[str, Any]]:
         return primary, np.zeros_like(tie)
 
     variants = {
-        "by best fit, then name (ours)": fgd,
+        "by name, of CPU-only jobs by best fit (ours)": fgd,
         "by name (the paper's)": replace(fgd, name="fgd-name", rank=by_name),
         "at random": replace(fgd, name="fgd-random", rank=by_name, shuffle=True),
     }

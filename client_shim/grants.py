@@ -65,8 +65,8 @@ class Lease:
         return max(0.0, self._ends_at - time.monotonic()) if self._ends_at else None
 
 
-def request(settings: Settings, pb: Any) -> Any:
-    """Make the AcquireRequest of this process."""
+def request(settings: Settings, pb: Any, *, hold: bool = False) -> Any:
+    """Make the AcquireRequest of this process; `hold`: for later processes of its job."""
     carriers = _CARRIERS[settings.carrier]
     if not settings.pool and settings.carrier == "auto":
         carriers = ("unix",)
@@ -92,6 +92,7 @@ def request(settings: Settings, pb: Any) -> Any:
         max_time_s=settings.max_time,
         overcommit=settings.overcommit,
         tolerations=settings.tolerate,
+        hold=hold,
     )
 
 

@@ -240,9 +240,43 @@ def _ask(settings: Settings, url: str, progress: Progress) -> Lease:
         channel.close()
 
 
-def _wait_in_line(settings: Settings, channel: Any, pb: Any, rpc: Any, progress: Progress) -> Lease:
+def hold(settings: Settings) -> Lease:
+    """Get devices for later processes of this job; the lease stays until it is released.
+
+    Raises:
+        NoDeviceAvailable, PoolUnreachable, AccessDenied: as for `acquire`.
+    """
+    from cupool.client_shim.waiting import Progress
+
+    _check_reachable(settings.pool)
+    grpc, pb, rpc = _import_grpc()
+    channel = grpc.insecure_channel(_target(settings), options=_CHANNEL_OPTIONS)
+    try:
+        with Progress() as progress:
+            lease = _wait_in_line(settings, channel, pb, rpc, progress, hold=True)
+        for each in lease.devices:  # nobody will claim these: the job's processes get their own
+            request = pb.ReleaseRequest(session_id=each.session_id)
+            rpc.BrokerStub(channel).Release(
+                request, metadata=_metadata(), timeout=_CONNECT_WITHIN_S
+            )
+        return lease
+    except grpc.RpcError as exc:
+        raise _unreachable(settings, exc) from None
+    finally:
+        channel.close()
+
+
+def _wait_in_line(
+    settings: Settings,
+    channel: Any,
+    pb: Any,
+    rpc: Any,
+    progress: Progress,
+    *,
+    hold: bool = False,
+) -> Lease:
     call = rpc.BrokerStub(channel).Acquire(
-        grants.request(settings, pb), metadata=_metadata(), timeout=settings.wait + 60.0
+        grants.request(settings, pb, hold=hold), metadata=_metadata(), timeout=settings.wait + 60.0
     )
     try:
         for event in call:

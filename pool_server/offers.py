@@ -57,6 +57,7 @@ class Location:
     Attributes:
         links: its networks, name -> Mbit/s.
         hosts: where sessions of a partition listen, if not where all others do.
+        cost: of each of its devices, relative to others.
     """
 
     zone: str = ""
@@ -65,6 +66,7 @@ class Location:
     taints: tuple[str, ...] = ()
     links: Mapping[str, int] = field(default_factory=dict)
     hosts: Mapping[str, str] = field(default_factory=dict)
+    cost: float = 1.0
 
 
 def network_links(root: Path = Path("/sys/class/net")) -> dict[str, int]:

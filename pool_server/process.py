@@ -74,6 +74,7 @@ def options(
         settings.taints,
         {"link": settings.link} if settings.link else network_links(),
         _hosts(settings.partition_hosts),
+        settings.cost,
     )
     return ServeOptions(
         broker=settings.broker,
@@ -127,6 +128,8 @@ async def find_offers(options: ServeOptions) -> list[Offer]:
         options.mock_race,
     )
     offers += null_offers(options.null, len(offers))
+    for offer in offers:
+        offer.device.cost = options.location.cost
     if not offers:
         raise ConfigurationError(
             "this machine has no GPU that CuPy finds",

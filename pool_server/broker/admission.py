@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cupool.config import SPREADS
 from cupool.pool_server.broker import words
 from cupool.pool_server.broker.model import (
     DeviceSpec,
@@ -73,8 +74,10 @@ def _nonsense(wish: Wish, limits: Limits) -> str:
         return "--overcommit needs a --memory, and contradicts whole GPUs"
     if wish.priority not in set(Priority):
         return f"priority {wish.priority} was asked for; it must be 0 (low) to 3 (urgent)"
-    if wish.spread not in ("", "same-server", "spread"):
-        return f"{wish.spread!r} is no way to spread; write same-server or spread"
+    if wish.spread not in SPREADS:
+        return f"{wish.spread!r} is no way to spread; write {', '.join(SPREADS[1:])}"
+    if wish.hold and not (wish.job_id and wish.job_token_hash and wish.max_time_s):
+        return "a lease that is held needs a job, its token and --max-time"
     if wish.policy and wish.policy not in POLICIES:
         return f"no placement policy is named {wish.policy!r}; there are {', '.join(POLICIES)}"
     for name, value in (("wait", wish.wait_s), ("max-time", wish.max_time_s)):

@@ -40,6 +40,7 @@ def wish(request: pb.AcquireRequest) -> model.Wish:
         max_time_s=request.max_time_s,
         overcommit=request.overcommit,
         tolerations=frozenset(request.tolerations),
+        hold=request.hold,
     )
 
 
@@ -61,6 +62,7 @@ def device_spec(device: pb.Device) -> model.DeviceSpec:
         device.partition,
         device.unhealthy,
         tuple(device.taints),
+        device.cost if device.cost > 0 and math.isfinite(device.cost) else 1.0,
     )
 
 
@@ -77,6 +79,7 @@ def device(spec: model.DeviceSpec) -> pb.Device:
         partition=spec.partition,
         unhealthy=spec.unhealthy,
         taints=spec.taints,
+        cost=spec.cost,
     )
 
 
@@ -90,6 +93,7 @@ def terms(found: model.Terms, ends_in_s: float = 0.0) -> pb.LeaseTerms:
         bandwidth_mbps=found.bandwidth_mbps,
         partition=found.partition,
         overcommit=found.overcommit,
+        hold=found.hold,
     )
 
 
@@ -102,6 +106,7 @@ def _terms(given: pb.LeaseTerms, *, whole: bool) -> model.Terms:
         _whole(given.bandwidth_mbps),
         given.partition,
         given.overcommit,
+        given.hold,
     )
 
 

@@ -31,6 +31,8 @@ from cupool.pool_server.broker.placement import (
 from cupool.pool_server.broker.tenants import Tenants
 from cupool.transport.channel import LOCAL_CARRIERS
 
+_NEAR = {"same-server": Near.SERVER, "same-rack": Near.RACK, "same-zone": Near.ZONE}
+
 
 class Fit:
     """Answers where a request can go, now or ever; kept up to date by what the books changed.
@@ -131,6 +133,7 @@ class Fit:
             self._tenants.device_partition(server, ordinal),
             frozenset((*spec.taints, *server.taints)),
             not spec.unhealthy,
+            spec.cost,
         )
 
     # ------------------------------------------------------------ questions
@@ -148,7 +151,7 @@ class Fit:
             wish.gpus,
             wish.memory_bytes,
             share,
-            near=Near.SERVER if wish.spread == "same-server" else Near.POOL,
+            near=_NEAR.get(wish.spread, Near.POOL),
             spread=wish.spread == "spread",
             bandwidth_mbps=wish.bandwidth_mbps,
             models=wish.models,
@@ -191,6 +194,7 @@ class Fit:
             wish.bandwidth_mbps,
             demand.partition,
             wish.overcommit,
+            wish.hold,
         )
 
 

@@ -198,9 +198,13 @@ class Ledger:
         lease = self.leases.get(lease_id)
         if lease is not None and index in lease.placements:
             self.books.apply(c.PlacementLost(lease_id, index))
+            if lease.terms.hold and not lease.placements:
+                self.settle(lease)
 
     def settle(self, lease: Lease) -> None:
-        """End a lease that has no session any more."""
+        """End a lease that has no session any more, unless it is held and has devices."""
+        if lease.terms.hold and lease.placements and not lease.closing:
+            return
         if not lease.sessions and lease.lease_id in self.leases:
             self.books.apply(c.LeaseEnded(lease.lease_id))
             if self.jobs.get(lease.job_id) == lease.lease_id:

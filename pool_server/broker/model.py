@@ -37,6 +37,7 @@ class DeviceSpec:
         partition: "" = the server's.
         unhealthy: why it takes no sessions, "" = it is well.
         taints: only requests that tolerate all of them come here.
+        cost: relative to other devices; who names no model gets the cheapest that fits.
     """
 
     ordinal: int
@@ -50,6 +51,7 @@ class DeviceSpec:
     partition: str = ""
     unhealthy: str = ""
     taints: tuple[str, ...] = ()
+    cost: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Terms:
         cap_milli: it never uses more than this, 0 = what others leave.
         partition: the sub-pool that it is in.
         overcommit: it queues for devices whose compute is given away.
+        hold: it does not end with its last session, only by release or its time.
     """
 
     tenant: str = DEFAULT_TENANT
@@ -82,6 +85,7 @@ class Terms:
     bandwidth_mbps: int = 0
     partition: str = ""
     overcommit: bool = False
+    hold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +240,11 @@ class Wish:
     """What a client asks for; without memory and share: whole devices, each alone.
 
     Attributes:
-        spread: "" any, "same-server", or "spread": each device on a server of its own.
+        spread: "" any, "same-server", "same-rack", "same-zone", or "spread": each device on a
+            server of its own.
         policy: of placement, "" = the pool's.
         max_time_s: the lease ends then; 0 = no limit.
+        hold: keep the lease without sessions.
     """
 
     gpus: int = 1
@@ -262,6 +268,7 @@ class Wish:
     max_time_s: float = 0.0
     overcommit: bool = False
     tolerations: frozenset[str] = frozenset()
+    hold: bool = False
 
     @property
     def whole(self) -> bool:

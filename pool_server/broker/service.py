@@ -170,6 +170,7 @@ class BrokerService(rpc.BrokerServicer):
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseReply:
         await self.authorise(context)
         self.apply(self.state.release(request.session_id, request.lease_id))
+        self.apply(self.state.tick(self._clock()))  # a lease without sessions is free at once
         await self.written(context)
         return pb.ReleaseReply()
 

@@ -189,7 +189,9 @@ class BrokerState(Members, Administration):
         """Leases of an earlier broker whose servers have not come back are over."""
         for lease_id in sorted(self._restored):
             lease = self.ledger.leases.get(lease_id)
-            if lease is not None and not lease.sessions:
+            if lease is not None and lease.terms.hold and lease.complete:
+                self.timers.set(lease.over_at, "lease", lease_id)
+            elif lease is not None and not lease.sessions:
                 self.ledger.close_lease(lease)
         self._restored.clear()
 

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Device(_message.Message):
-    __slots__ = ("ordinal", "name", "kind", "memory_bytes", "compute_capability", "uuid", "model", "maker", "partition", "unhealthy", "taints")
+    __slots__ = ("ordinal", "name", "kind", "memory_bytes", "compute_capability", "uuid", "model", "maker", "partition", "unhealthy", "taints", "cost")
     ORDINAL_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -18,6 +18,7 @@ class Device(_message.Message):
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     UNHEALTHY_FIELD_NUMBER: _ClassVar[int]
     TAINTS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
     ordinal: int
     name: str
     kind: str
@@ -29,7 +30,8 @@ class Device(_message.Message):
     partition: str
     unhealthy: str
     taints: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, ordinal: _Optional[int] = ..., name: _Optional[str] = ..., kind: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., compute_capability: _Optional[str] = ..., uuid: _Optional[str] = ..., model: _Optional[str] = ..., maker: _Optional[str] = ..., partition: _Optional[str] = ..., unhealthy: _Optional[str] = ..., taints: _Optional[_Iterable[str]] = ...) -> None: ...
+    cost: float
+    def __init__(self, ordinal: _Optional[int] = ..., name: _Optional[str] = ..., kind: _Optional[str] = ..., memory_bytes: _Optional[int] = ..., compute_capability: _Optional[str] = ..., uuid: _Optional[str] = ..., model: _Optional[str] = ..., maker: _Optional[str] = ..., partition: _Optional[str] = ..., unhealthy: _Optional[str] = ..., taints: _Optional[_Iterable[str]] = ..., cost: _Optional[float] = ...) -> None: ...
 
 class Nic(_message.Message):
     __slots__ = ("name", "bandwidth_mbps")
@@ -76,7 +78,7 @@ class Session(_message.Message):
     def __init__(self, session_id: _Optional[str] = ..., lease_id: _Optional[str] = ..., device_ordinal: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., memory_used_bytes: _Optional[int] = ..., worker_pid: _Optional[int] = ..., client: _Optional[str] = ..., whole_device: bool = ..., job_id: _Optional[str] = ..., connected: bool = ..., operations: _Optional[int] = ..., job_token_hash: _Optional[str] = ..., lease_index: _Optional[int] = ..., lease_size: _Optional[int] = ..., terms: _Optional[_Union[LeaseTerms, _Mapping]] = ..., device_time_s: _Optional[float] = ...) -> None: ...
 
 class LeaseTerms(_message.Message):
-    __slots__ = ("tenant", "priority", "share_milli", "cap_milli", "ends_in_s", "bandwidth_mbps", "partition", "overcommit")
+    __slots__ = ("tenant", "priority", "share_milli", "cap_milli", "ends_in_s", "bandwidth_mbps", "partition", "overcommit", "hold")
     TENANT_FIELD_NUMBER: _ClassVar[int]
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
     SHARE_MILLI_FIELD_NUMBER: _ClassVar[int]
@@ -85,6 +87,7 @@ class LeaseTerms(_message.Message):
     BANDWIDTH_MBPS_FIELD_NUMBER: _ClassVar[int]
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     OVERCOMMIT_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
     tenant: str
     priority: int
     share_milli: int
@@ -93,10 +96,11 @@ class LeaseTerms(_message.Message):
     bandwidth_mbps: float
     partition: str
     overcommit: bool
-    def __init__(self, tenant: _Optional[str] = ..., priority: _Optional[int] = ..., share_milli: _Optional[int] = ..., cap_milli: _Optional[int] = ..., ends_in_s: _Optional[float] = ..., bandwidth_mbps: _Optional[float] = ..., partition: _Optional[str] = ..., overcommit: bool = ...) -> None: ...
+    hold: bool
+    def __init__(self, tenant: _Optional[str] = ..., priority: _Optional[int] = ..., share_milli: _Optional[int] = ..., cap_milli: _Optional[int] = ..., ends_in_s: _Optional[float] = ..., bandwidth_mbps: _Optional[float] = ..., partition: _Optional[str] = ..., overcommit: bool = ..., hold: bool = ...) -> None: ...
 
 class AcquireRequest(_message.Message):
-    __slots__ = ("job_id", "gpus", "memory_bytes", "wait_s", "client", "carriers", "host", "job_token", "share_milli", "cap_milli", "models", "min_compute_capability", "priority", "tenant", "spread", "bandwidth_mbps", "zone", "policy", "max_time_s", "overcommit", "tolerations")
+    __slots__ = ("job_id", "gpus", "memory_bytes", "wait_s", "client", "carriers", "host", "job_token", "share_milli", "cap_milli", "models", "min_compute_capability", "priority", "tenant", "spread", "bandwidth_mbps", "zone", "policy", "max_time_s", "overcommit", "tolerations", "hold")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     GPUS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
@@ -118,6 +122,7 @@ class AcquireRequest(_message.Message):
     MAX_TIME_S_FIELD_NUMBER: _ClassVar[int]
     OVERCOMMIT_FIELD_NUMBER: _ClassVar[int]
     TOLERATIONS_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     gpus: int
     memory_bytes: int
@@ -139,7 +144,8 @@ class AcquireRequest(_message.Message):
     max_time_s: float
     overcommit: bool
     tolerations: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, job_id: _Optional[str] = ..., gpus: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., wait_s: _Optional[float] = ..., client: _Optional[str] = ..., carriers: _Optional[_Iterable[str]] = ..., host: _Optional[str] = ..., job_token: _Optional[str] = ..., share_milli: _Optional[int] = ..., cap_milli: _Optional[int] = ..., models: _Optional[_Iterable[str]] = ..., min_compute_capability: _Optional[str] = ..., priority: _Optional[int] = ..., tenant: _Optional[str] = ..., spread: _Optional[str] = ..., bandwidth_mbps: _Optional[float] = ..., zone: _Optional[str] = ..., policy: _Optional[str] = ..., max_time_s: _Optional[float] = ..., overcommit: bool = ..., tolerations: _Optional[_Iterable[str]] = ...) -> None: ...
+    hold: bool
+    def __init__(self, job_id: _Optional[str] = ..., gpus: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., wait_s: _Optional[float] = ..., client: _Optional[str] = ..., carriers: _Optional[_Iterable[str]] = ..., host: _Optional[str] = ..., job_token: _Optional[str] = ..., share_milli: _Optional[int] = ..., cap_milli: _Optional[int] = ..., models: _Optional[_Iterable[str]] = ..., min_compute_capability: _Optional[str] = ..., priority: _Optional[int] = ..., tenant: _Optional[str] = ..., spread: _Optional[str] = ..., bandwidth_mbps: _Optional[float] = ..., zone: _Optional[str] = ..., policy: _Optional[str] = ..., max_time_s: _Optional[float] = ..., overcommit: bool = ..., tolerations: _Optional[_Iterable[str]] = ..., hold: bool = ...) -> None: ...
 
 class AcquireEvent(_message.Message):
     __slots__ = ("queued", "grant", "refusal")

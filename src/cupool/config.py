@@ -27,7 +27,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|)", re.IGNORECASE)
 _BANDWIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*([mgt]?)(?:bit(?:/s)?|bps)?", re.IGNORECASE)
 _CAPABILITY = re.compile(r"\d{1,2}(?:\.\d{1,2})?")
 PRIORITIES = ("low", "normal", "high", "urgent")
-SPREADS = ("", "same-server", "spread")
+SPREADS = ("", "same-server", "same-rack", "same-zone", "spread")
 _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -119,6 +119,17 @@ def spreading(value: object) -> str:
     return str(value)
 
 
+def price(value: object) -> float:
+    """Read a price relative to others: 1, 2.5."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = -1.0
+    if isinstance(value, bool) or not 0.001 <= number <= 1e6:
+        raise ValueError("must be a price relative to other GPUs, e.g. 2.5")
+    return number
+
+
 def signal_name(value: object) -> str:
     """Read the name of a signal, "" for none: TERM, SIGUSR1."""
     import signal
@@ -191,7 +202,10 @@ class Settings:
     )
     tenant: str = _setting("CUPOOL_TENANT", "", text, "on whose account; empty: 'default'")
     spread: str = _setting(
-        "CUPOOL_SPREAD", "", spreading, "same-server: all GPUs on one; spread: a server for each"
+        "CUPOOL_SPREAD",
+        "",
+        spreading,
+        "same-server, same-rack, same-zone: all GPUs in one; spread: a server for each",
     )
     bandwidth: int = _setting(
         "CUPOOL_BANDWIDTH", 0, speed, "network to each GPU's server, e.g. 25Gbit (in Mbit/s)"
@@ -269,6 +283,9 @@ class Settings:
     )
     taints: tuple[str, ...] = _setting(
         "CUPOOL_TAINTS", (), words, "only requests that tolerate these come to `serve`"
+    )
+    cost: float = _setting(
+        "CUPOOL_COST", 1.0, price, "price of its GPUs relative to others: the cheapest go first"
     )
     audit_log: str = _setting(
         "CUPOOL_AUDIT_LOG", "", text, "file in which `broker` writes down its decisions"

@@ -12,6 +12,7 @@ from cupool.pool_server.broker.decisions import (
     TellQueued,
 )
 from cupool.pool_server.broker.model import (
+    DeviceSpec,
     Limits,
     Placement,
 )
@@ -388,3 +389,82 @@ def test_tables_are_bounded() -> None:
         pool.server("b", [1])
     with pytest.raises(Rejected, match="must have a name"):
         pool.server("")
+
+
+# ---------------------------------------------------------------- leases that are held
+
+HELD = {"job_id": "batch", "job_token_hash": "h", "hold": True, "max_time_s": 3600.0}
+
+
+def test_a_held_lease_stays_without_sessions() -> None:
+    pool = Pool()
+    pool.server("a")
+    (device,) = pool.grant(pool.ask(**HELD)).devices
+    pool.ended(device.session_id)
+    waiting = pool.ask(wait=10_000.0)
+    pool.advance(1000, alive="a")
+    assert not pool.answers(waiting)
+    later = pool.grant(pool.ask(job_id="batch", job_token_hash="h"))
+    assert later.joined
+    assert pool.refusal(pool.ask(job_id="batch", job_token_hash="x")).reason == "denied"
+    pool.ended(later.devices[0].session_id)
+    pool.play(pool.state.release("", later.lease_id))
+    pool.advance(0, alive="a")
+    assert pool.grant(waiting).lease_id != later.lease_id
+
+
+def test_a_held_lease_ends_with_its_time() -> None:
+    pool = Pool()
+    pool.server("a")
+    (device,) = pool.grant(pool.ask(**HELD)).devices
+    pool.ended(device.session_id)
+    waiting = pool.ask(wait=10_000.0)
+    for _ in range(36):
+        assert not pool.answers(waiting)
+        pool.advance(100, alive="a")
+    pool.advance(1, alive="a")
+    assert pool.grant(waiting)
+
+
+def test_a_held_lease_ends_with_its_last_device() -> None:
+    pool = Pool()
+    pool.server("a")
+    pool.server("b")
+    grant = pool.grant(pool.ask(2, **HELD))
+    for device in grant.devices:
+        pool.ended(device.session_id)
+    pool.advance(6, alive="b")
+    assert grant.lease_id in pool.state.ledger.leases
+    pool.advance(6)
+    assert grant.lease_id not in pool.state.ledger.leases
+
+
+@pytest.mark.parametrize("missing", ["job_id", "job_token_hash", "max_time_s"])
+def test_a_lease_that_nobody_could_end_is_not_held(missing: str) -> None:
+    pool = Pool()
+    pool.server("a")
+    wish = {key: value for key, value in HELD.items() if key != missing}
+    assert pool.refusal(pool.ask(**wish)).reason == "invalid"
+
+
+# ---------------------------------------------------------------- where, and for how much
+
+
+def test_a_gang_stays_within_the_rack_or_zone_that_it_asks_for() -> None:
+    pool = Pool()
+    for name, zone, rack in (("a", "z1", "r1"), ("b", "z1", "r2"), ("c", "z2", "r3")):
+        pool.server(name, zone=zone, rack=rack)
+    refused = pool.refusal(pool.ask(2, spread="same-rack"))
+    assert refused.reason == "too_large" and "in one rack" in refused.message
+    zone = pool.grant(pool.ask(2, spread="same-zone")).devices
+    assert {each.placement.server for each in zone} == {"a", "b"}
+    assert pool.refusal(pool.ask(3, spread="same-zone")).reason == "too_large"
+
+
+def test_who_names_no_model_gets_the_cheapest() -> None:
+    pool = Pool()
+    for name, cost in (("a", 3.0), ("b", 0.5), ("c", 1.0)):
+        spec = DeviceSpec(0, "mock", "mock", 4 * GIB, model=name.upper(), cost=cost)
+        pool.server(name, devices=(spec,))
+    got = [pool.grant(pool.ask()).devices[0].placement.server for _ in range(3)]
+    assert got == ["b", "c", "a"]

@@ -138,7 +138,12 @@ def _fgd_gang_bands(view: View, usual: frag.Usual) -> Ints:
 def _fgd(view: View, usual: frag.Usual) -> tuple[Ints, Ints]:
     if not usual.demands:
         return _best_fit(view, usual)
-    tie = -_best_fit_score(view) if view.demand.cpu_milli else view.idle_milli()
+    if not view.demand.gpus:
+        tie = -_best_fit_score(view)
+    elif view.demand.cpu_milli:
+        tie = _zeros(view)  # by name, as in the paper: names tend to keep models together
+    else:
+        tie = view.idle_milli()
     if view.demand.gpus == 1 and not view.demand.whole:
         return -_fgd_bands(view, usual).max(axis=1, initial=-1), tie
     return -_fgd_gang_bands(view, usual), tie

@@ -29,6 +29,12 @@ from cupool.pool_server.broker.state import BrokerState
 _NEVER = float("inf")
 _NOTHING_USUAL = Usual()
 _LONG_S = 10 * 365 * 86400.0
+_SPREADS = {
+    Near.SERVER: "same-server",
+    Near.RACK: "same-rack",
+    Near.ZONE: "same-zone",
+    Near.POOL: "",
+}
 """Longer than any trace: nobody's patience ends, no server falls silent."""
 
 
@@ -152,7 +158,7 @@ class BrokerRun:
 
     def _wish(self, job: Job) -> Wish:
         demand = job.demand
-        spread = "same-server" if demand.near is Near.SERVER and demand.gpus > 1 else ""
+        spread = _SPREADS[demand.near] if demand.gpus > 1 else ""
         return Wish(
             gpus=demand.gpus,
             memory_bytes=demand.memory_bytes,

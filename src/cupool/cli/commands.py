@@ -11,6 +11,7 @@ import typer
 from cupool import __version__
 from cupool.cli import kubernetes
 from cupool.cli.admin import add_commands
+from cupool.cli.hold import hold
 from cupool.cli.serving import serve, server_extra
 from cupool.cli.simulate import simulate
 from cupool.errors import PoolError
@@ -145,6 +146,7 @@ def config(
     settings_table.show(as_json=as_json, flags=launch.flags_of(context.args))
 
 
+app.command(context_settings=_ALL_HIS_OWN)(hold)
 app.command()(simulate)
 app.command()(kubernetes.webhook)
 app.command()(kubernetes.publish)

@@ -45,6 +45,8 @@ OPTIONS = {
 }
 SWITCHES = {
     "same-server": ("spread", "same-server"),
+    "same-rack": ("spread", "same-rack"),
+    "same-zone": ("spread", "same-zone"),
     "spread": ("spread", "spread"),
     "overcommit": ("overcommit", "1"),
     "stats": ("stats", "1"),
@@ -83,7 +85,7 @@ def parse(arguments: list[str]) -> Plan | None:
         elif name in SWITCHES:
             setting, given = SWITCHES[name]
             if plan.flags.get(setting, given) != given:
-                return None  # --same-server and --spread
+                return None  # e.g. --same-server and --spread
             plan.flags[setting] = given
         else:
             return None  # help

@@ -8,7 +8,7 @@ import sys
 from dataclasses import fields
 
 from cupool.cli import launch
-from cupool.config import Settings
+from cupool.config import SPREADS, Settings
 
 _USAGE = """usage: cupool run [OPTIONS] SCRIPT [ARGS]...
        cupool run [OPTIONS] -m MODULE | -c CODE [ARGS]...
@@ -19,6 +19,8 @@ cupool's options; the rest belongs to the script.
 """
 _SWITCH_HELP = {
     "same-server": "all GPUs on one server",
+    "same-rack": "all GPUs within one rack",
+    "same-zone": "all GPUs within one zone",
     "spread": "each GPU on a server of its own",
     "verbose": "say which GPUs were granted (-v)",
 }
@@ -36,8 +38,9 @@ def explain(arguments: list[str]) -> int:
     if "h" in names or "help" in names:
         print(help_text())
         return 0
-    if "same-server" in names and "spread" in names:
-        return _complain("--same-server and --spread contradict each other")
+    spreads = [name for name in dict.fromkeys(names) if name in SPREADS]
+    if len(spreads) > 1:
+        return _complain(f"--{spreads[0]} and --{spreads[1]} contradict each other")
     if ours and ours[-1] in ("-m", "-c"):
         return _complain(f"{ours[-1]} needs an argument")
     return _complain("name a script, -m MODULE, -c CODE, or -- COMMAND")

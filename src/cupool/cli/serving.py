@@ -37,6 +37,7 @@ def serve(
     taints: Annotated[
         str | None, typer.Option(help="Only requests that tolerate these come here.")
     ] = None,
+    cost: Annotated[str | None, typer.Option(help="Relative price of its GPUs, e.g. 2.5.")] = None,
     data_host: Annotated[str | None, typer.Option(help="Where sessions listen.")] = None,
     warm: Annotated[int | None, typer.Option(help="Workers to keep ready.")] = None,
     grace: Annotated[
@@ -58,9 +59,8 @@ def serve(
         raise typer.BadParameter("must be auto or none", param_hint="--cuda")
     given: dict[str, object] = {"broker": broker, "mock_memory": mock_memory, "name": name}
     given |= {"mock_model": mock_model, "server_zone": zone, "rack": rack, "partition": partition}
-    given |= {"partition_hosts": partition_hosts}
-    given |= {"link": link, "taints": taints, "data_host": data_host, "warm": warm}
-    given |= {"grace": grace, "drain_timeout": drain_timeout}
+    given |= {"partition_hosts": partition_hosts, "link": link, "taints": taints, "warm": warm}
+    given |= {"data_host": data_host, "cost": cost, "grace": grace, "drain_timeout": drain_timeout}
     with server_extra():
         from cupool.pool_server import lifecycle, logs, process
     logs.configure(verbose=verbose)
