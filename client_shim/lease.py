@@ -200,8 +200,11 @@ def _read_status(start: _Start, end: float) -> str:
 # ---------------------------------------------------------------- the broker
 
 
-def acquire(settings: Settings) -> Lease:
+def acquire(settings: Settings, *, hold: bool = False) -> Lease:
     """Get the devices of this process; waits in line as long as the settings say.
+
+    Args:
+        hold: they are for later processes of its job; the lease stays until it is released.
 
     Raises:
         NoDeviceAvailable: the pool is full, too small, or the wait was too long.
@@ -220,48 +223,28 @@ def acquire(settings: Settings) -> Lease:
 
         def ask(url: str) -> Lease:
             left = replace(settings, wait=max(0.0, end - time.monotonic()))
-            return _ask(left, url, progress)
+            return _ask(left, url, progress, hold)
 
         current = ask_leader(_place(settings), ask, max(settings.wait, TAKEOVER_S))
         return current
 
 
-def _ask(settings: Settings, url: str, progress: Progress) -> Lease:
+def _ask(settings: Settings, url: str, progress: Progress, hold: bool) -> Lease:
     if settings.pool:
         _check_reachable(url)
     grpc, pb, rpc = _import_grpc()
     channel = grpc.insecure_channel(addresses.grpc_target(url), options=_CHANNEL_OPTIONS)
     try:
-        return _wait_in_line(settings, channel, pb, rpc, progress)
-    except grpc.RpcError as exc:
-        progress.show("cupool: waiting for a broker that leads this pool")
-        raise _not_served(url, exc) from None
-    finally:
-        channel.close()
-
-
-def hold(settings: Settings) -> Lease:
-    """Get devices for later processes of this job; the lease stays until it is released.
-
-    Raises:
-        NoDeviceAvailable, PoolUnreachable, AccessDenied: as for `acquire`.
-    """
-    from cupool.client_shim.waiting import Progress
-
-    _check_reachable(settings.pool)
-    grpc, pb, rpc = _import_grpc()
-    channel = grpc.insecure_channel(_target(settings), options=_CHANNEL_OPTIONS)
-    try:
-        with Progress() as progress:
-            lease = _wait_in_line(settings, channel, pb, rpc, progress, hold=True)
-        for each in lease.devices:  # nobody will claim these: the job's processes get their own
+        lease = _wait_in_line(settings, channel, pb, rpc, progress, hold=hold)
+        for each in lease.devices if hold else ():  # the job's processes get sessions of their own
             request = pb.ReleaseRequest(session_id=each.session_id)
             rpc.BrokerStub(channel).Release(
                 request, metadata=_metadata(), timeout=_CONNECT_WITHIN_S
             )
         return lease
     except grpc.RpcError as exc:
-        raise _unreachable(settings, exc) from None
+        progress.show("cupool: waiting for a broker that leads this pool")
+        raise _not_served(url, exc) from None
     finally:
         channel.close()
 
@@ -273,7 +256,7 @@ def _wait_in_line(
     rpc: Any,
     progress: Progress,
     *,
-    hold: bool = False,
+    hold: bool,
 ) -> Lease:
     call = rpc.BrokerStub(channel).Acquire(
         grants.request(settings, pb, hold=hold), metadata=_metadata(), timeout=settings.wait + 60.0

@@ -46,7 +46,7 @@ def hold(
     if job:
         os.environ["CUPOOL_JOB"] = job
         os.environ["CUPOOL_JOB_TOKEN"] = jobs.token_of(_key(key_file), job)
-    got = lease.hold(settings)
+    got = lease.acquire(settings, hold=True)
     lines = {
         "CUPOOL_POOL": settings.pool,
         "CUPOOL_GPUS": str(len(got.devices)),

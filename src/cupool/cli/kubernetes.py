@@ -25,13 +25,13 @@ def webhook(
     import logging
     import threading
 
-    from cupool.addresses import grpc_target
+    from cupool.brokers import split_brokers
     from cupool.config import load
 
     settings = load({"pool": pool, "wait": wait}).settings
     if not settings.pool:
         raise ConfigurationError("no pool is configured", remedy="cupool webhook --pool URL ...")
-    grpc_target(settings.pool)  # complain now, not in every pod
+    split_brokers(settings.pool)  # complain now, not in every pod
     with server_extra():
         from cupool.pool_server import logs
         from cupool.pool_server.kubernetes import webhook as served
