@@ -23,6 +23,8 @@ _LAST_WORD_S = 0.5
 _PAUSE_S = 0.05
 _CONNECT_WITHIN_S = 5.0
 """A client on this machine that has not come by then was killed; do not outlive it for long."""
+_GRACE_S = 5.0
+"""For a client whose link broke, as Ctrl-C within a call can; its death ends the pool at once."""
 
 
 async def run(
@@ -61,7 +63,7 @@ async def run(
     def dial(events: AsyncIterator[pb.NodeEvent]) -> AsyncGenerator[pb.NodeCommand]:
         return broker.serve_node(events, "embedded")
 
-    daemon = Daemon("embedded", offers, dial, workers, host=machine(), grace_s=0.0)
+    daemon = Daemon("embedded", offers, dial, workers, host=machine(), grace_s=_GRACE_S)
     running = asyncio.create_task(daemon.run())
     await daemon.registered.wait()
     server = grpc.aio.server()

@@ -253,6 +253,8 @@ class UnixChannel(Channel):
             return
         if self._midway:
             self._finish(ChannelClosed(f"{self.url}: a call was interrupted midway"))
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)  # the peer must know, to take a new link
             return
         inflow = self._inflow
         received = self.inbox

@@ -14,7 +14,7 @@ from cupool.pool_server.broker.model import (
     listed,
     priority_name,
 )
-from cupool.pool_server.broker.reserve import reserve
+from cupool.pool_server.broker.reserve import Reservation, reserve
 from cupool.pool_server.broker.state import BrokerState
 
 _MOST_HOLDERS = 10
@@ -54,12 +54,18 @@ def _request(state: BrokerState, name: str) -> Request | None:
 
 def expected_in_s(state: BrokerState, request: Request, now: float) -> float:
     """Return in how many seconds a request has room at the latest, as far as ends are known."""
+    held = _reserved(state, request, now)
+    return -1.0 if held is None or held.at == NEVER else max(0.0, held.at - now)
+
+
+def _reserved(state: BrokerState, request: Request, now: float) -> Reservation | None:
+    """Return the request's reservation, or the one that it would get now."""
     line = state.line
     held = line.reservation
     if held is None or held.request_id != request.request_id:
         line.fit.refresh(now)
         held = reserve(request, line.fit.demand(request.wish), line.ledger, line.fit, now)
-    return -1.0 if held is None or held.at == NEVER else max(0.0, held.at - now)
+    return held
 
 
 def _waiting(state: BrokerState, request: Request, tenant: str, now: float) -> Why:
@@ -79,12 +85,13 @@ def _waiting(state: BrokerState, request: Request, tenant: str, now: float) -> W
     details.append(line.fit.explain(wish))
     if position > 1:
         details.append(f"{position - 1} requests come before it")
-    reservation = line.reservation
-    if reservation is not None and reservation.request_id == request.request_id:
-        names = listed(
-            f"GPU {ordinal} of {server}" for server, ordinal in sorted(reservation.devices)
-        )
-        details.append(f"held for it as soon as they are free: {names}")
+    reservation = _reserved(state, request, now)
+    if reservation is not None:
+        if reservation is line.reservation:
+            names = listed(
+                f"GPU {ordinal} of {server}" for server, ordinal in sorted(reservation.devices)
+            )
+            details.append(f"held for it as soon as they are free: {names}")
         for key in sorted(reservation.devices)[:_MOST_HOLDERS]:
             for lease_id in state.ledger.books.on_device.get(key, {}):
                 details.append(_holder(state.ledger.leases[lease_id], key, tenant, now))

@@ -97,6 +97,19 @@ def test_ctrl_c_in_a_wait_leaves_the_session_usable(tmp_path: Path) -> None:
     assert (out, process.returncode) == ("interrupted\n6\n", 0), err
 
 
+def test_an_interrupt_within_a_call_costs_the_link_and_not_the_session(tmp_path: Path) -> None:
+    code = (
+        "import cupy as cp\n"
+        "from cupool.client_shim import session\n"
+        "a = cp.arange(5)\n"
+        "for turn in range(2):\n"
+        "    session.session().channel._midway = True\n"  # as Ctrl-C leaves it, at times
+        "    print(int(a.sum()))\n"
+    )
+    done = cupool_run(["-c", code], tmp_path)
+    assert (done.stdout, done.returncode) == ("10\n10\n", 0), done.stderr
+
+
 def test_a_script_may_end_without_waiting(tmp_path: Path) -> None:
     code = "import cupy as cp\na = cp.zeros(100)\nfor _ in range(1000): a += 1"
     done = cupool_run(["-c", code], tmp_path)
