@@ -1,10 +1,12 @@
-"""Do two sessions of one GPU get device time as their shares say, and does alone cost nothing?
+"""Do sessions of one GPU get device time as their shares say, and does alone cost nothing?
 
-    python benchmarks/shares.py            ten seconds each: 0.3 against 0.7, a cap, idle peers
-    python benchmarks/shares.py --seconds 3
+    python benchmarks/shares.py            ten seconds each: pairs of shares, a cap, idle peers
+    python benchmarks/shares.py --seconds 3 --burners 8
 
-A pool of this run's own with one mock GPU. Device time is what the workers measure;
-clients compute without a pause.
+A pool of this run's own with one mock GPU. Device time is the time for which a session holds the
+device, as its worker measures it. Busy clients always have work queued: one that waits for its
+results leaves the device to others meanwhile, the more so on a machine with much else to do.
+`--burners` adds processes that do nothing but use a processor.
 """
 
 from __future__ import annotations
@@ -37,13 +39,11 @@ from cupool.pool_server.session.turns import Turns
 BUSY = """
 import sys
 import cupy as cp
-a = cp.random.random((400, 400))
+a = cp.random.random((256, 256))
 cp.cuda.Device().synchronize()
 print("ready", flush=True)
 while True:
-    for _ in range(8):
-        b = a @ a
-    cp.cuda.Device().synchronize()
+    b = a @ a
 """
 _IDLE = "import cupy as cp\ncp.zeros(3).get()\nprint('ready', flush=True)\ninput()\n"
 
@@ -51,7 +51,8 @@ _IDLE = "import cupy as cp\ncp.zeros(3).get()\nprint('ready', flush=True)\ninput
 @contextlib.contextmanager
 def client(url: str, name: str, code: str, *options: str) -> Iterator[subprocess.Popen[str]]:
     """Run code under `cupool run` as long as the block lasts; it says "ready" first."""
-    command = [*CUPOOL_RUN, "--pool", url, "--tenant", name, "--memory", "1GiB", *options]
+    command = [*CUPOOL_RUN, "--pool", url, "--tenant", name, "--memory", "1GiB"]
+    command += ["--wait", "1m", *options]  # a killed client's queue is computed to its end first
     process = subprocess.Popen(
         [*command, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -81,40 +82,56 @@ class Meter:
         raise RuntimeError("the server of this run is not there")
 
     def read(self) -> dict[int, float]:
-        """Return the seconds computed so far, by the session's promised share."""
+        """Return the seconds computed so far, by row."""
         words = self.table.words
         return {
-            words[row_word(row, SHARE)]: words[row_word(row, DEVICE_TIME)] / 1e9
+            row: words[row_word(row, DEVICE_TIME)] / 1e9
             for row in range(ROWS)
             if words[row_word(row, DEVICE)]
         }
 
-    def over(self, seconds: float) -> dict[int, float]:
-        """Return what each session computes within so many seconds."""
+    def over(self, seconds: float) -> list[tuple[int, float]]:
+        """Return each session's promised share, in thousandths, and the part of the time that it
+        computes within so many seconds; the least share first."""
         time.sleep(0.5)
-        before = self.read()
+        began, before = time.perf_counter(), self.read()
         time.sleep(seconds)
-        after = self.read()
-        return {share: after[share] - before[share] for share in before}
+        took, after = time.perf_counter() - began, self.read()
+        shares = {row: self.table.words[row_word(row, SHARE)] for row in before}
+        return sorted((shares[row], (after[row] - before[row]) / took) for row in before)
 
 
-def two_shares(url: str, seconds: float) -> float:
-    """Return the part of the device time that a share of 0.3 gets beside one of 0.7."""
-    with client(url, "small", BUSY, "--share", "0.3"), client(url, "large", BUSY, "--share", "0.7"):
-        used = Meter().over(seconds)
-    return used[300] / (used[300] + used[700])
+def two_shares(seconds: float, small: float) -> float:
+    """Return the part of the device time that a share gets beside one of all the rest."""
+    with (
+        a_pool() as url,
+        client(url, "small", BUSY, "--share", f"{small:.3f}"),
+        client(url, "large", BUSY, "--share", f"{1 - small:.3f}"),
+    ):
+        (_, mine), (_, other) = Meter().over(seconds)
+    return mine / (mine + other)
 
 
-def measure(url: str, seconds: float) -> dict[str, float]:
-    """Run every experiment; returns parts of device time, and of wall time where it says so."""
-    found = {"0.3 of 0.3 + 0.7": two_shares(url, seconds)}
-    with client(url, "capped", BUSY, "--share", "0.2", "--cap", "0.25"):
-        found["alone with a cap of 0.25, of the time"] = Meter().over(seconds)[200] / seconds
-    with client(url, "alone", BUSY, "--share", "0.3"):
-        found["alone with a share of 0.3, of the time"] = Meter().over(seconds)[300] / seconds
-    with client(url, "idle", _IDLE, "--share", "0.7"), client(url, "busy", BUSY, "--share", "0.3"):
-        found["0.3 beside an idle 0.7, of the time"] = Meter().over(seconds)[300] / seconds
-    return found
+def alone(seconds: float, *options: str, idle: str = "") -> float:
+    """Return the part of the time that a busy client computes, beside an idle one or none."""
+    with contextlib.ExitStack() as stack:
+        url = stack.enter_context(a_pool())
+        if idle:
+            stack.enter_context(client(url, "idle", _IDLE, "--share", idle))
+        stack.enter_context(client(url, "busy", BUSY, *options))
+        return Meter().over(seconds)[0][1]
+
+
+def experiments(seconds: float) -> Iterator[tuple[str, float]]:
+    """Run one experiment after the other, each with a pool of its own."""
+    for small in (0.3, 0.5, 0.1):
+        yield f"{small} beside {1 - small:.1f}, of both", two_shares(seconds, small)
+    capped = alone(seconds, "--share", "0.2", "--cap", "0.25")
+    yield "alone with a cap of 0.25, of the time", capped
+    yield "alone with a share of 0.3, of the time", alone(seconds, "--share", "0.3")
+    beside = alone(seconds, "--share", "0.3", idle="0.7")
+    yield "0.3 beside an idle 0.7, of the time", beside
+    yield "alone, nanoseconds for each batch", alone_cost_ns()
 
 
 def alone_cost_ns(batches: int = 200_000) -> float:
@@ -156,15 +173,28 @@ def a_pool() -> Iterator[str]:
             yield url
 
 
+@contextlib.contextmanager
+def burners(many: int) -> Iterator[None]:
+    """Keep so many processors busy, or what there is of them."""
+    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(many)]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--burners", type=int, default=0)
     options = parser.parse_args()
-    with a_pool() as url:
-        found = measure(url, options.seconds)
-    found["alone, nanoseconds for each batch"] = alone_cost_ns()
-    for name, value in found.items():
-        print(f"{name:<45} {value:.4f}")
+    found = {}
+    with burners(options.burners):
+        for name, value in experiments(options.seconds):
+            found[name] = value
+            print(f"{name:<45} {value:.4f}", flush=True)
     print(json.dumps(found))
     return 0
 

@@ -117,8 +117,9 @@ class Serving:
                     return
                 # Who was answered is likely to think first: look for more only if none was.
                 frames = None if answered else channel.receive(0)
-                if frames is None:
-                    break
+                if frames is None or self._progress >= self._next_tick:
+                    break  # a long queue must not keep the daemon waiting
+                self._core.expect()
             if frames is not None:
                 answered = self._handle(frames)
             # An answer tells the client as much as an Ack: that may come with a later one.

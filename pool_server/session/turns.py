@@ -1,9 +1,11 @@
 """Shares of one device among the sessions on it: whose turn it is, and whose memory.
 
-Compute: weighted fair queueing. Each session has a virtual time, the time that it has computed
-divided by its weight; while several want the device, the one with the least is next, for a slice
-of a batch. Who is alone goes ahead at once, and so does everybody whose peers are idle: nothing
-that somebody could use is left unused, unless a session has a cap.
+Compute: weighted fair queueing. Each session has a virtual time, the time for which it has held
+the device divided by its weight; while several want the device, the one with the least is next,
+for a slice of a batch. Time is wall time from taking the device to giving it back, not the
+processor's: meanwhile nobody else can have it. Who is alone goes ahead at once, and so does
+everybody whose peers are idle: nothing that somebody could use is left unused, unless a session
+has a cap. What a session was late for is made up, within bounds (`LAG_NS`).
 
 Memory: the sum of what all sessions of a lease hold on a device stays within the lease's share.
 """
@@ -34,8 +36,13 @@ ALONE_NS = 20_000_000
 """After so long a session that is alone looks whether it still is."""
 LINGER_NS = 2_000_000
 """A session that has just computed is expected to go on: its next batch is on its way."""
-LAG_NS = 100_000_000
-"""Virtual time that an idle session keeps in hand: it gets ahead for a moment, not for ever."""
+QUEUED_NS = 50_000_000
+"""A session whose next batch is here, but not unpacked yet, keeps its place for so long: its
+process may wait for a processor meanwhile, which is not idleness."""
+LAG_NS = 1_000_000_000
+"""Virtual time that an idle session keeps in hand, that is what its share was worth in the last
+second. Long enough for clients that wait for each result on a machine where processes wait for a
+processor (up to some 100 ms); and who comes back after hours delays others by a second at most."""
 STALE_NS = 5_000_000_000
 """A session that has not moved for so long is not waited for."""
 CAP_BURST_NS = 20_000_000
@@ -156,6 +163,12 @@ class Turns:
                 break
         return position
 
+    def expect(self) -> None:
+        """Say that more work has arrived: the session is not idle, whatever its process is."""
+        words = self._words
+        if words[self._sessions] > 1:
+            words[self._active_until] = self._clock() + QUEUED_NS
+
     # ------------------------------------------------------------ whose turn it is
 
     def _wait_for_turn(self) -> bool:
@@ -179,9 +192,14 @@ class Turns:
         words = self._words
         if words[self._active_until] > now:
             return
-        active = [words[row_word(peer, VIRTUAL_TIME)] for peer in self._active(now)]
+        active = self._active(now)
+        if not active:  # whoever was the last to compute is only between two batches
+            seen = {peer: words[row_word(peer, ACTIVE_UNTIL)] for peer in self._peers}
+            active = [max(seen, key=seen.__getitem__)] if any(seen.values()) else []
         if active:
-            least = min(active) - LAG_NS
+            least = min(words[row_word(peer, VIRTUAL_TIME)] for peer in active)
+            if words[self._active_until]:  # a newcomer has nothing to make up
+                least -= LAG_NS
             words[self._virtual_time] = max(words[self._virtual_time], least)
 
     def _active(self, now: int) -> list[int]:

@@ -135,6 +135,11 @@ class SessionCore:
             self.acknowledge(replies)
         return replies
 
+    def expect(self) -> None:
+        """Another message is here and will be executed next."""
+        if self._turns is not None:
+            self._turns.expect()
+
     @property
     def device_time_s(self) -> float:
         """Seconds that the session has computed, where that is measured."""

@@ -124,10 +124,35 @@ def test_who_comes_back_does_not_get_all_the_time_that_others_had(table: ShareTa
     for _ in range(1000):
         compute(device, busy, 10_000_000)  # ten seconds alone
     words = table.words
-    words[row_word(one, ACTIVE_UNTIL)] = device.now + 10**12
-    back._join(device.now)
+    words[row_word(two, ACTIVE_UNTIL)] = 1  # it has computed before
+    back._join(device.now + t.STALE_NS)  # also while the busy one is between two batches
     lag = words[row_word(one, VIRTUAL_TIME)] - words[row_word(two, VIRTUAL_TIME)]
     assert lag == t.LAG_NS
+
+
+def test_a_newcomer_has_nothing_to_make_up(table: ShareTable) -> None:
+    device = Device(table)
+    one, busy = device.session("busy", 500)
+    device.session("idle", 100)
+    for _ in range(100):
+        compute(device, busy, 10_000_000)
+    two, new = device.session("new", 400)
+    new._join(device.now)
+    assert table.words[row_word(two, VIRTUAL_TIME)] == table.words[row_word(one, VIRTUAL_TIME)] > 0
+
+
+def test_who_has_work_queued_keeps_its_place_for_a_moment(table: ShareTable) -> None:
+    device = Device(table)
+    row, session = device.session("a", 500)
+    _, other = device.session("b", 500)
+    compute(device, session, 1_000_000)
+    compute(device, other, 50_000_000)  # the first is behind now, and idle
+    later = device.now + t.LINGER_NS
+    assert other._is_next(later)
+    session.expect()
+    assert not other._is_next(later)
+    assert other._is_next(device.now + t.QUEUED_NS)
+    assert table.words[row_word(row, ACTIVE_UNTIL)] == device.now + t.QUEUED_NS
 
 
 def test_a_stuck_peer_is_waited_for_but_not_for_ever(table: ShareTable) -> None:
