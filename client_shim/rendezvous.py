@@ -8,6 +8,7 @@ nobody has set the key), "wait" (until somebody does), "barrier" (until all are 
 
 from __future__ import annotations
 
+import atexit
 import hmac
 import socket
 import struct
@@ -55,11 +56,13 @@ class Server:
         self.port = int(self._socket.getsockname()[1])
         self._thread = threading.Thread(target=self._accept, name="cupool-meeting", daemon=True)
         self._thread.start()
+        atexit.register(self.stop)  # else the last answers may end with the process
 
     def stop(self) -> None:
         """Stop, once the answers that are due have left; who still waits gets an error."""
         if self._stopped:
             return
+        atexit.unregister(self.stop)
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
