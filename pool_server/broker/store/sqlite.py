@@ -103,9 +103,7 @@ class SqliteStore(Store):
     def _prepare(self, db: sqlite3.Connection) -> None:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
-        (application,) = db.execute("PRAGMA application_id").fetchone()
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        application, version, tables = _identity(db)
         if (application, version) == (0, 0) and not tables:
             with _transaction(db):
                 (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -278,6 +276,19 @@ class SqliteStore(Store):
     def _close(self) -> None:
         self._disconnect()
         self._free_lock()
+
+
+def _identity(db: sqlite3.Connection) -> tuple[int, int, int]:
+    """Return application, format and number of tables, as they were at one moment: another
+    broker may be making the database just now."""
+    db.execute("BEGIN")
+    try:
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+    finally:
+        db.execute("ROLLBACK")
+    return application, version, tables
 
 
 @contextlib.contextmanager
