@@ -67,7 +67,7 @@ class AdminService(rpc.AdminServicer):
         return pb.PartitionList(partitions=found)
 
     async def _do(self, context: Context, action: Callable[[], Done]) -> pb.AdminReply:
-        await self._broker.authorise(context, writes=True)
+        await self._broker.authorise_admin(context)
         try:
             done = action()
         except Refused as exc:

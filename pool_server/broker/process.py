@@ -48,6 +48,7 @@ async def serve(
     url_file: str = "",
     audit_log: str = "",
     state: str = "",
+    admin_token: str = "",
 ) -> None:
     """Run a broker until SIGTERM.
 
@@ -56,6 +57,7 @@ async def serve(
         url_file: the real address is written there once the broker answers.
         audit_log: file of the audit log, "" = none.
         state: the store, see `open_store`; "" = nothing outlives this process.
+        admin_token: what commands of administrators must carry, "" = they must come from here.
 
     Raises:
         ConfigurationError: the address is wrong, taken, or open to other machines; or there can
@@ -65,7 +67,8 @@ async def serve(
     audit = Audit(audit_log)
     server = grpc.aio.server(options=_OPTIONS)
     url = _bind(server, listen, insecure=insecure_bind)
-    broker = BrokerService(url, audit=audit, clock=_wall_clock() if state else time.monotonic)
+    clock = _wall_clock() if state else time.monotonic
+    broker = BrokerService(url, audit=audit, clock=clock, admin_token=admin_token)
     store = await _open(state) if state else None
     election: asyncio.Task[None] | None = None
     if store is not None:

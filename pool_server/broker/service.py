@@ -6,16 +6,15 @@ Every event goes into `BrokerState`, every decision is carried out by `apply`.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import itertools
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
 import grpc
 
-from cupool.pool_server.broker import convert, explain, view, words
+from cupool.pool_server.broker import access, convert, explain, view, words
 from cupool.pool_server.broker.audit import Audit
 from cupool.pool_server.broker.books import Books
 from cupool.pool_server.broker.changes import Change
@@ -40,7 +39,7 @@ from cupool.proto.v1 import pool_pb2_grpc as rpc
 
 log = logging.getLogger("cupool.broker")
 
-Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+Context: TypeAlias = access.Context
 
 News: TypeAlias = tuple[int, pb.NodeCommand | None] | TellQueued | TellGrant | TellRefusal
 """For a server's stream (None ends it), or for a client."""
@@ -77,6 +76,8 @@ class BrokerService(rpc.BrokerServicer):
         job_token: if set, every call must carry it; for a pool of one job.
         settled: the pool is complete from the start.
         audit: where decisions are written down.
+        admin_token: if set, every command of an administrator must carry it; if not, they are
+            taken from this machine only.
 
     It serves from the start, and keeps nothing, unless an election tells it to `follow`.
     """
@@ -90,6 +91,7 @@ class BrokerService(rpc.BrokerServicer):
         settled: bool = False,
         clock: Callable[[], float] = time.monotonic,
         audit: Audit | None = None,
+        admin_token: str = "",
     ) -> None:
         self.name = name
         self.audit = audit or Audit()
@@ -97,6 +99,7 @@ class BrokerService(rpc.BrokerServicer):
         self.state = BrokerState(clock(), limits, settled=settled)
         self.standing = Standing()
         self._job_token = job_token
+        self._admin_token = admin_token
         self._numbers = itertools.count(1)
         self._clients: dict[int, asyncio.Queue[pb.AcquireEvent | NotLeading]] = {}
         self._servers: dict[int, asyncio.Queue[pb.NodeCommand | None]] = {}
@@ -168,7 +171,10 @@ class BrokerService(rpc.BrokerServicer):
                 self.apply(self.state.leave(number, self._clock()))
 
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseReply:
-        await self.authorise(context)
+        if self._owns(context, request):
+            await self.authorise(context, writes=True)
+        else:
+            await self.authorise_admin(context)
         self.apply(self.state.release(request.session_id, request.lease_id))
         self.apply(self.state.tick(self._clock()))  # a lease without sessions is free at once
         await self.written(context)
@@ -230,11 +236,7 @@ class BrokerService(rpc.BrokerServicer):
             refusal = NotLeading(words.store(self.standing.trouble))
         if refusal is not None:
             await unavailable(context, refusal)
-        if not self._job_token:
-            return
-        metadata = dict(context.invocation_metadata() or ())
-        given = str(metadata.get("cupool-job-token", ""))
-        if not hmac.compare_digest(given.encode(), self._job_token.encode()):
+        if self._job_token and not access.carries(context, "cupool-job-token", self._job_token):
             await abort(
                 context,
                 grpc.StatusCode.UNAUTHENTICATED,
@@ -248,6 +250,27 @@ class BrokerService(rpc.BrokerServicer):
             await self.standing.written()
         except NotLeading as exc:
             await unavailable(context, exc)
+
+    async def authorise_admin(self, context: Context) -> None:
+        """Let a command that changes the pool go on if an administrator gave it."""
+        await self.authorise(context, writes=True)
+        if self._admin_token:
+            fault = "the administrators' token is missing or wrong"
+            allowed = access.carries(context, "cupool-admin-token", self._admin_token)
+        else:
+            fault = "commands of administrators are taken from the broker's own machine only"
+            allowed = access.is_local(context.peer())
+        if not allowed:
+            self.audit.write("admin-denied", peer=context.peer(), message=fault)
+            await abort(context, grpc.StatusCode.PERMISSION_DENIED, "denied", fault)
+
+    def _owns(self, context: Context, request: pb.ReleaseRequest) -> bool:
+        """Whether a call carries the token of the job whose lease or session it is about."""
+        ledger = self.state.ledger
+        session = ledger.sessions.get(request.session_id)
+        lease = ledger.leases.get(request.lease_id or (session.lease_id if session else ""))
+        given = convert.token_hash(access.metadata(context, "cupool-job-token"))
+        return lease is not None and given != "" and access.equal(given, lease.job_token_hash)
 
     # ------------------------------------------------------------ servers
 

@@ -13,7 +13,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from cupool.addresses import machine
 from cupool.errors import ConfigurationError
-from cupool.pool_server.broker import process
+from cupool.pool_server.broker import access, process
+from cupool.pool_server.broker.admin_service import AdminService
 from cupool.pool_server.broker.model import Limits
 from cupool.pool_server.broker.service import BrokerService, NodeService
 from cupool.proto.v1 import pool_pb2 as pb
@@ -57,13 +58,14 @@ class Node:
 
 @asynccontextmanager
 async def broker(
-    limits: Limits = FAST, job_token: str = ""
+    limits: Limits = FAST, job_token: str = "", admin_token: str = ""
 ) -> AsyncIterator[tuple[grpc.aio.Channel, BrokerService]]:
     server = grpc.aio.server()
     url = process._bind(server, "grpc://127.0.0.1:0", insecure=False)
-    service = BrokerService(url, limits, job_token=job_token)
+    service = BrokerService(url, limits, job_token=job_token, admin_token=admin_token)
     rpc.add_BrokerServicer_to_server(service, server)  # type: ignore[no-untyped-call]
     rpc.add_NodeServicer_to_server(NodeService(service), server)  # type: ignore[no-untyped-call]
+    rpc.add_AdminServicer_to_server(AdminService(service), server)  # type: ignore[no-untyped-call]
     await process._add_extras(server)
     await server.start()
     async with grpc.aio.insecure_channel(url.removeprefix("grpc://")) as channel:
@@ -205,6 +207,53 @@ def test_a_pool_of_one_job_refuses_everybody_else(drive: Drive) -> None:
     drive(main())
 
 
+@pytest.mark.parametrize("given", ["", "wrong", "s\u00e9same".encode().hex()])
+def test_with_a_token_administrators_must_give_it(drive: Drive, given: str) -> None:
+    async def main() -> None:
+        async with broker(admin_token="secret") as (channel, _), node(channel):
+            metadata = (("cupool-admin-token", given),) if given else ()
+            admin = rpc.AdminStub(channel)  # type: ignore[no-untyped-call]
+            stub = rpc.BrokerStub(channel)  # type: ignore[no-untyped-call]
+            quota = pb.Quota(tenant="t", milli=1000, weight=1.0)
+            for call in (
+                admin.Cordon(pb.CordonRequest(server="a"), metadata=metadata),
+                admin.Drain(pb.DrainRequest(server="a"), metadata=metadata),
+                admin.SetQuota(quota, metadata=metadata),
+                admin.RemovePartition(pb.NameRequest(name="p"), metadata=metadata),
+                stub.Release(pb.ReleaseRequest(lease_id="x"), metadata=metadata),
+            ):
+                with pytest.raises(grpc.aio.AioRpcError, match="token is missing") as caught:
+                    await call
+                assert caught.value.code() is grpc.StatusCode.PERMISSION_DENIED
+            assert (await stub.Status(pb.StatusRequest())).version  # anybody may look
+            right = (("cupool-admin-token", "secret"),)
+            reply = await admin.Cordon(pb.CordonRequest(server="a"), metadata=right)
+            assert reply.changed
+
+    drive(main())
+
+
+@pytest.mark.parametrize(
+    ("peer", "local"),
+    [
+        ("ipv4:127.0.0.1:58752", True),
+        ("ipv4:127.9.8.7:1", True),
+        ("ipv6:%5B::1%5D:58752", True),
+        ("ipv6:[::ffff:127.0.0.1]:1", True),
+        ("unix:", True),
+        ("unix-abstract:cupool", True),
+        ("ipv4:10.0.0.2:58752", False),
+        ("ipv6:%5B2001:db8::1%5D:1", False),
+        ("ipv6:[::ffff:10.0.0.2]:1", False),
+        ("ipv4:127.0.0.1.evil.example:1", False),
+        ("vsock:2:1", False),
+        ("", False),
+    ],
+)
+def test_administrators_without_a_token_are_on_this_machine(peer: str, local: bool) -> None:
+    assert access.is_local(peer) is local
+
+
 def test_renew_and_release(drive: Drive) -> None:
     async def main() -> None:
         async with broker() as (channel, _), node(channel) as server:
@@ -217,6 +266,24 @@ def test_renew_and_release(drive: Drive) -> None:
             assert (await server.command()).close.reason == "released"
             with pytest.raises(grpc.aio.AioRpcError, match="no lease x"):
                 await stub.Renew(pb.RenewRequest(lease_id="x"))
+
+    drive(main())
+
+
+def test_a_job_gives_back_its_own_lease_and_no_other(drive: Drive) -> None:
+    async def main() -> None:
+        async with broker(admin_token="secret") as (channel, _), node(channel) as server:
+            waiting = acquire(channel, job_id="j", job_token="mine")
+            await server.open_one()
+            lease = (await waiting.read()).grant.lease_id
+            stub = rpc.BrokerStub(channel)  # type: ignore[no-untyped-call]
+            for token in ("", "another's"):
+                with pytest.raises(grpc.aio.AioRpcError, match="token is missing"):
+                    metadata = (("cupool-job-token", token),)
+                    await stub.Release(pb.ReleaseRequest(lease_id=lease), metadata=metadata)
+            mine = (("cupool-job-token", "mine"),)
+            await stub.Release(pb.ReleaseRequest(lease_id=lease), metadata=mine)
+            assert (await server.command()).close.reason == "released"
 
     drive(main())
 

@@ -88,6 +88,14 @@ def broker(
         str | None,
         typer.Option(help="Keep leases and quotas in this file, or in etcd://HOST:PORT,..."),
     ] = None,
+    admin_token: Annotated[
+        str,
+        typer.Option(
+            envvar="CUPOOL_ADMIN_TOKEN",
+            show_envvar=True,
+            help="Commands of administrators must carry it; without, they must come from here.",
+        ),
+    ] = "",
     insecure_bind: Annotated[
         bool, typer.Option("--insecure-bind", help="Let other machines in, unauthenticated.")
     ] = False,
@@ -108,6 +116,7 @@ def broker(
             url_file=url_file,
             audit_log=settings.audit_log,
             state=settings.state,
+            admin_token=admin_token,
         )
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from cupool.errors import ConfigurationError, PoolUnreachable
 
+_WHO = ("admin", "job")  # whose tokens a command carries, if the environment has them
 _WITHIN_S = 5.0
 _REMEDY = "start one:      cupool broker\nor name it:     cupool status --pool URL"
 
@@ -49,11 +50,16 @@ def ask(url: str, service: str, method: str, request: Any) -> Any:
     from cupool.brokers import ask_leader
     from cupool.proto.v1 import pool_pb2_grpc as rpc
 
+    tokens = {
+        f"cupool-{who}-token": os.environ.get(f"CUPOOL_{who.upper()}_TOKEN", "") for who in _WHO
+    }
+    metadata = tuple((key, token) for key, token in tokens.items() if token)
+
     def one(address: str) -> Any:
         with grpc.insecure_channel(grpc_target(address)) as channel:
             try:
                 stub = getattr(rpc, f"{service}Stub")(channel)
-                return getattr(stub, method)(request, timeout=_WITHIN_S)
+                return getattr(stub, method)(request, timeout=_WITHIN_S, metadata=metadata)
             except grpc.RpcError as exc:
                 raise _failure(address, exc) from None
 
@@ -66,6 +72,9 @@ def _failure(url: str, exc: Any) -> Exception:
     code = getattr(exc.code(), "name", "UNKNOWN")
     if code == "INVALID_ARGUMENT":
         return ConfigurationError(str(exc.details()), remedy="see the pool:   cupool status")
+    if code == "PERMISSION_DENIED":
+        remedy = "on the broker's machine, or with the token in CUPOOL_ADMIN_TOKEN"
+        return ConfigurationError(f"the broker at {url} refuses: {exc.details()}", remedy=remedy)
     if code == "UNIMPLEMENTED":
         text = f"the broker at {url} is of an older version and cannot do that"
         return PoolUnreachable(text, remedy="upgrade it:   pip install --upgrade cupool")
