@@ -249,6 +249,8 @@ def test_random_expressions_agree_with_numpy(bench, expression, seed):
 def test_garbage_is_refused_and_nothing_else(text):
     for whole in (text, f".version 8.0\n.target sm_80\n.visible .entry k() {{ {text} }}"):
         try:
-            syntax.parse(whole)
-        except PtxError:
-            pass
+            parsed = syntax.parse(whole)
+        except PtxError as error:
+            assert str(error)
+        else:
+            assert isinstance(parsed, syntax.Program)

@@ -97,6 +97,3 @@ class MemoryStore(Store):
                 self._memory.rows.pop(key, None)
             else:
                 self._memory.rows[key] = value
-
-    async def close(self) -> None:
-        pass

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import contextlib
+from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 
@@ -70,15 +72,13 @@ def serve(
     lifecycle.run(process.serve(options))
 
 
-class server_extra:
-    """Turns a missing package of the server's side into an error that says what to install."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, exc: Any, traceback: Any) -> None:
-        if isinstance(exc, ModuleNotFoundError):
-            raise ConfigurationError(
-                f"the package {exc.name} is missing",
-                remedy="install the server's side:   pip install 'cupool[server]'",
-            ) from None
+@contextlib.contextmanager
+def server_extra() -> Iterator[None]:
+    """Turn a missing package of the server's side into an error that says what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        raise ConfigurationError(
+            f"the package {exc.name} is missing",
+            remedy="install the server's side:   pip install 'cupool[server]'",
+        ) from None

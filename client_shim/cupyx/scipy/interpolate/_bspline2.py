@@ -22,14 +22,18 @@ _ALIASES = ("clamped", "natural")
 _FLOAT = np.dtype(np.float64)
 
 
+def _check_degree(k: int, *others: int) -> None:
+    if k % 2 != 1 and k not in others:
+        raise ValueError(f"knots are chosen for odd degrees only, this is {k}: give t")
+
+
 def not_a_knot(x: Any, k: int) -> ndarray:
     """Return the knots of a spline of odd degree through points in order.
 
     Raises:
         ValueError: an even degree.
     """
-    if k % 2 != 1:
-        raise ValueError(f"Odd degree for now only. Got {k}.")
+    _check_degree(k)
     half = (k - 1) // 2
     x = cupy.asarray(x)
     ends = [cupy.broadcast_to(end, (k + 1,)) for end in (x[:1], x[-1:])]
@@ -89,8 +93,7 @@ def _knot_count(n: int, k: int, t: Any, bc_type: Any, given: int) -> int:
         return n + 2 * k
     if given:
         return n + 2 * k
-    if k != 2 and k % 2 != 1:
-        raise ValueError(f"Odd degree for now only. Got {k}.")
+    _check_degree(k, 2)
     return n + k + 1
 
 
