@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -304,6 +305,35 @@ def _new(input: Any, dtype: Any) -> Any:
     return zeros_like(input, dtype=dtype)
 
 
+def _over_axes(
+    input: Any,
+    derivative: Any,
+    output: Any,
+    mode: Any,
+    cval: Any,
+    extra: tuple[Any, dict[str, Any]],
+    axes: Any,
+    change: Callable[[ndarray], Any],
+) -> ndarray:
+    """Sum over the axes what `derivative` makes of each, changed in place first."""
+    found = _util.check_axes(axes, input.ndim)
+    arguments, keywords = extra
+    dtype = output_dtype(input, output, input.shape)
+    result = output if isinstance(output, ndarray) else _new(input, dtype)
+    if not found:
+        result[...] = input
+        return result  # type: ignore[no-any-return]
+    modes = _util.sequence(mode, len(found), "mode")
+    _util.check_modes(mode, len(found))
+    for number, (axis, one) in enumerate(zip(found, modes, strict=True)):
+        part = _new(input, result.dtype) if number else result
+        derivative(input, axis, part, one, cval, *arguments, **keywords)
+        change(part)
+        if number:
+            result += part
+    return result  # type: ignore[no-any-return]
+
+
 def generic_laplace(
     input: Any,
     derivative2: Any,
@@ -316,24 +346,8 @@ def generic_laplace(
     axes: Any = None,
 ) -> ndarray:
     """Sum what `derivative2(input, axis, output, mode, cval, ...)` makes of each axis."""
-    found = _util.check_axes(axes, input.ndim)
-    keywords = extra_keywords or {}
-    result = output
-    if not isinstance(output, ndarray):
-        result = _new(input, output_dtype(input, output, input.shape))
-    else:
-        output_dtype(input, output, input.shape)
-    if not found:
-        result[...] = input
-        return result  # type: ignore[no-any-return]
-    modes = _util.sequence(mode, len(found), "mode")
-    _util.check_modes(mode, len(found))
-    derivative2(input, found[0], result, modes[0], cval, *extra_arguments, **keywords)
-    for axis, one in zip(found[1:], modes[1:], strict=True):
-        part = _new(input, result.dtype)
-        derivative2(input, axis, part, one, cval, *extra_arguments, **keywords)
-        result += part
-    return result  # type: ignore[no-any-return]
+    extra = extra_arguments, extra_keywords or {}
+    return _over_axes(input, derivative2, output, mode, cval, extra, axes, lambda part: part)
 
 
 def generic_gradient_magnitude(
@@ -350,23 +364,11 @@ def generic_gradient_magnitude(
     """Return the root of the sum of squares of `derivative(input, axis, output, ...)`."""
     from cupool.client_shim import cupy
 
-    found = _util.check_axes(axes, input.ndim)
-    keywords = extra_keywords or {}
-    result = output
-    if not isinstance(output, ndarray):
-        result = _new(input, output_dtype(input, output, input.shape))
-    else:
-        output_dtype(input, output, input.shape)
-    if not found:
-        result[...] = input
-        return result  # type: ignore[no-any-return]
-    modes = _util.sequence(mode, len(found), "mode")
-    _util.check_modes(mode, len(found))
-    derivative(input, found[0], result, modes[0], cval, *extra_arguments, **keywords)
-    cupy.multiply(result, result, result)
-    for axis, one in zip(found[1:], modes[1:], strict=True):
-        part = _new(input, result.dtype)
-        derivative(input, axis, part, one, cval, *extra_arguments, **keywords)
+    def square(part: ndarray) -> None:
         cupy.multiply(part, part, part)
-        result += part
+
+    extra = extra_arguments, extra_keywords or {}
+    result = _over_axes(input, derivative, output, mode, cval, extra, axes, square)
+    if not _util.check_axes(axes, input.ndim):
+        return result
     return cupy.sqrt(result, result, casting="unsafe")  # type: ignore[no-any-return]
