@@ -322,7 +322,7 @@ def _over_axes(
     result = output if isinstance(output, ndarray) else _new(input, dtype)
     if not found:
         result[...] = input
-        return result  # type: ignore[no-any-return]
+        return result
     modes = _util.sequence(mode, len(found), "mode")
     _util.check_modes(mode, len(found))
     for number, (axis, one) in enumerate(zip(found, modes, strict=True)):
@@ -331,7 +331,7 @@ def _over_axes(
         change(part)
         if number:
             result += part
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def generic_laplace(
