@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import files
 from pathlib import Path
 
@@ -35,3 +37,23 @@ def test_the_version_is_the_same_everywhere() -> None:
     from importlib.metadata import version
 
     assert version("cupool") == cupool.__version__
+
+
+def test_every_file_that_is_no_python_is_installed() -> None:
+    """A header that only the source tree has is missed by users alone."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    patterns = settings["tool"]["setuptools"]["package-data"]
+    installed = {
+        path.resolve()
+        for package, each in patterns.items()
+        for pattern in each
+        for path in (ROOT / "src" / package.replace(".", "/")).glob(pattern)
+    }
+    sources = re.compile(r"\.(py|pyc|pyi)$|/ptx/native/\w+\.[ch]$")  # of what is installed
+    found = {
+        path
+        for folder in ("client_shim", "deploy", "pool_server", "proto", "transport", "src/cupool")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and not sources.search(path.as_posix())
+    }
+    assert {path.resolve() for path in found} - installed == set()
