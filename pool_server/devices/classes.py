@@ -57,7 +57,8 @@ def _ppoly(package: Any, c: Any, x: Any, points: Any, nu: int, extrapolate: Any)
 
 @_method("interpolate.BPoly.evaluate")
 def _bpoly(package: Any, c: Any, x: Any, points: Any, nu: int, extrapolate: Any) -> Any:
-    return package.BPoly.construct_fast(c, x, extrapolate)(points, nu, extrapolate)
+    # Not by construct_fast: what that leaves out, SciPy 1.18 needs for its values.
+    return package.BPoly(c, x, extrapolate)(points, nu, extrapolate)
 
 
 @_method("interpolate.NdPPoly.evaluate")

@@ -420,24 +420,33 @@ def test_interrupts_at_any_moment_never_garble_a_message(
             server.send(message)
 
     echoing = in_thread(echo)
+
+    def exchange(body: bytes) -> bool:
+        """Send and receive; False once the channel has ended. May be interrupted anywhere."""
+        try:
+            client.send([b"head", body, b"tail"])
+            while (answer := client.receive(0.01)) is not None:
+                assert len(answer) == 3
+                assert answer[0] == b"head"
+                assert len(set(bytes(answer[1]))) == 1
+                assert answer[2] == b"tail"
+        except (ChannelClosed, ProtocolViolation):
+            return False
+        return True
+
     interrupts = 0
+    ended = False
     signal.signal(signal.SIGALRM, interrupt)
     try:
         for number in range(400):
             body = bytes([number % 256]) * (70_000 if number % 3 else 100)
             try:
                 signal.setitimer(signal.ITIMER_REAL, 0.0001 + number % 20 / 20_000)
-                client.send([b"head", body, b"tail"])
-                while (answer := client.receive(0.01)) is not None:
-                    assert len(answer) == 3
-                    assert answer[0] == b"head"
-                    assert len(set(bytes(answer[1]))) == 1
-                    assert answer[2] == b"tail"
+                ended = not exchange(body)
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            except KeyboardInterrupt:
+            except KeyboardInterrupt:  # the timer strikes once: from here on it is quiet
                 interrupts += 1
-            except (ChannelClosed, ProtocolViolation):
-                signal.setitimer(signal.ITIMER_REAL, 0)
+            if ended:
                 break
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
