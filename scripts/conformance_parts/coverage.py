@@ -26,7 +26,6 @@ _COMPILED_ONLY = ("__setstate__", "__del__")
 _REASONS = {
     "cupyx.jit": "user kernels are to come",
     "cupy.cuda": "the CUDA-level API is to come",
-    "cupyx.distributed": "several processes with NCCL are to come",
 }
 """Of what is not there yet, by the beginning of the name."""
 

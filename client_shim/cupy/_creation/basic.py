@@ -83,7 +83,8 @@ def _like(a: Any, dtype: Any, order: str, subok: Any, shape: Any) -> ndarray:
     """Make an empty array as another: its shape, dtype and layout unless told otherwise."""
     if subok is not None:
         raise TypeError("subok is not supported yet")
-    a = require(a)
+    if not isinstance(a, np.ndarray):  # of which nothing but the layout is taken
+        a = require(a)
     dtype = a.dtype if dtype is None else get_dtype(dtype)
     lengths = a.shape if shape is None else lengths_of(shape)
     char = core.order_char(order or "K", allowed="CFAK")
@@ -98,7 +99,7 @@ def _like(a: Any, dtype: Any, order: str, subok: Any, shape: Any) -> ndarray:
     return calls.call_one("empty", (), None, lengths, dtype, layout)
 
 
-def _kept_strides(a: ndarray, dtype: np.dtype[Any], lengths: tuple[int, ...]) -> Any:
+def _kept_strides(a: Any, dtype: np.dtype[Any], lengths: tuple[int, ...]) -> Any:
     """Return packed strides for a shape, the axes in the order in which they lie in `a`."""
     strides = [0] * a.ndim
     step = dtype.itemsize
