@@ -102,7 +102,8 @@ for _ in range(12):
         same(x, host)
 
 def some_blocks(length):
-    return [0, *sorted(rng.choice(np.arange(1, length), rng.integers(0, 3), False).tolist()), length]
+    cuts = rng.choice(np.arange(1, length), rng.integers(0, 3), False)
+    return [0, *sorted(cuts.tolist()), length]
 
 for _ in range(4):
     m, n, k = rng.integers(3, 9, 3).tolist()
