@@ -23,7 +23,8 @@ _CHANNEL_OPTIONS = (
     ("grpc.enable_retries", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 2000),
+    # A broker that was dead leads soon after it is back: it is asked again at once.
+    ("grpc.max_reconnect_backoff_ms", 500),
     ("grpc.max_receive_message_length", 8 << 20),
 )
 

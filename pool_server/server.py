@@ -43,7 +43,7 @@ Dial: TypeAlias = Callable[[AsyncIterator[pb.NodeEvent]], AsyncGenerator[pb.Node
 
 _OPEN_WITHIN_S = 15.0
 _CLOSE_WITHIN_S = 5.0
-_BACKOFF_S = (0.1, 1.0)
+_BACKOFF_S = (0.1, 0.5)
 _EVENTS_LIMIT = 20_000
 _FAULTS = 3
 _UNWELL_S = 60.0

@@ -72,6 +72,7 @@ class Members(Core):
         if known is not None:
             decisions += self._check_devices(known, server)
         decisions += self._reconcile(server, hello.sessions, now)
+        self._end_finished(server)
         return decisions + self._server_changed(server.name, now)
 
     def _check_devices(self, before: Server, server: Server) -> list[Decision]:
@@ -125,6 +126,22 @@ class Members(Core):
             self.ledger.forget_fate(session_id)
             self._watch(self.ledger.leases[report.lease_id])
         return decisions
+
+    def _end_finished(self, server: Server) -> None:
+        """End leases of an earlier broker whose servers are all back, and run nothing of them.
+
+        Their sessions ended while no broker listened: to wait for them would hold devices that
+        nobody has.
+        """
+        for ordinal in server.devices:
+            for lease_id in list(self.ledger.books.on_device.get((server.name, ordinal), ())):
+                lease = self.ledger.leases[lease_id]
+                if lease_id not in self._restored or lease.sessions or lease.terms.hold:
+                    continue
+                places = [self.ledger.servers.get(p.server) for p in lease.placements.values()]
+                if all(place is not None and place.link for place in places):
+                    self._restored.discard(lease_id)
+                    self.ledger.close_lease(lease)
 
     def _watch(self, lease: Lease) -> None:
         self._restored.discard(lease.lease_id)

@@ -213,6 +213,38 @@ def test_leases_whose_server_does_not_come_back_end_with_the_settling() -> None:
     assert not state.ledger.leases and not state.ledger.books.taken
 
 
+def _restored(old: Pool) -> Pool:
+    new = Pool(settled=False)
+    books = replay(decode(encode(change)) for change in old.state.take_changes())
+    new.state = BrokerState(new.now, LIMITS, books=books, epoch=7)
+    return new
+
+
+def test_what_ended_while_no_broker_led_is_free_once_its_servers_are_back() -> None:
+    old = Pool()
+    old.server("a", [GIB, GIB])
+    old.server("b", [GIB])
+    old.grant(old.ask(3))
+    new = _restored(old)
+    waiting = new.ask(3)
+    new.server("a", [GIB, GIB])
+    assert not new.answers(waiting), "a server of the old lease is away: it may still run it"
+    new.server("b", [GIB])
+    assert new.grant(waiting)
+
+
+def test_what_still_runs_or_is_held_stays_with_its_owner() -> None:
+    old = Pool()
+    old.server("a", [GIB] * 2)
+    running = old.grant(old.ask())
+    held = old.grant(old.ask(hold=True, job_id="j", job_token_hash="h", max_time_s=90.0))
+    reports = tuple(each for each in old.reports("a") if each.lease_id == running.lease_id)
+    new = _restored(old)
+    new.server("a", [GIB] * 2, sessions=reports)
+    assert set(new.state.ledger.leases) == {running.lease_id, held.lease_id}
+    assert not new.answers(new.ask())
+
+
 def test_the_audit_log_is_bounded_and_keeps_no_secret(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     audit = Audit(str(path), file_bytes=2000, old_files=2, clock=lambda: 12.5)
