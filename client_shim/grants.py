@@ -49,6 +49,8 @@ class Lease:
     Attributes:
         priority: "low", "normal", "high" or "urgent".
         cap: part of each device's compute that is never exceeded; 0 = none.
+        bandwidth_mbps: of its server's network that each device has for itself; 0 = none.
+        partition: the sub-pool that it is in, "" = the common one.
     """
 
     lease_id: str
@@ -57,6 +59,8 @@ class Lease:
     priority: str = "normal"
     cap: float = 0.0
     overcommit: bool = False
+    bandwidth_mbps: float = 0.0
+    partition: str = ""
     _ends_at: float = field(default=0.0, repr=False)
 
     @property
@@ -130,5 +134,7 @@ def granted(grant: Any) -> Lease:
         PRIORITIES[level],
         terms.cap_milli / 1000,
         terms.overcommit,
+        terms.bandwidth_mbps,
+        terms.partition,
         time.monotonic() + terms.ends_in_s if terms.ends_in_s else 0.0,
     )

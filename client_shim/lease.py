@@ -239,7 +239,7 @@ def _ask(settings: Settings, url: str, progress: Progress, hold: bool) -> Lease:
         for each in lease.devices if hold else ():  # the job's processes get sessions of their own
             request = pb.ReleaseRequest(session_id=each.session_id)
             rpc.BrokerStub(channel).Release(
-                request, metadata=_metadata(), timeout=_CONNECT_WITHIN_S
+                request, metadata=_metadata(settings), timeout=_CONNECT_WITHIN_S
             )
         return lease
     except grpc.RpcError as exc:
@@ -259,7 +259,9 @@ def _wait_in_line(
     hold: bool,
 ) -> Lease:
     call = rpc.BrokerStub(channel).Acquire(
-        grants.request(settings, pb, hold=hold), metadata=_metadata(), timeout=settings.wait + 60.0
+        grants.request(settings, pb, hold=hold),
+        metadata=_metadata(settings, hold=hold),
+        timeout=settings.wait + 60.0,
     )
     try:
         for event in call:
@@ -344,7 +346,7 @@ def _explain(settings: Settings, url: str, session_id: str) -> tuple[str, str]:
     try:
         reply = rpc.BrokerStub(channel).Explain(
             pb.ExplainRequest(session_id=session_id),
-            metadata=_metadata(),
+            metadata=_metadata(settings),
             timeout=_EXPLAIN_WITHIN_S,
         )
         return reply.state, reply.message
@@ -374,8 +376,14 @@ def _place(settings: Settings) -> str:
     return settings.pool or _embedded_address()
 
 
-def _metadata() -> tuple[tuple[str, str], ...]:
-    return (("cupool-job-token", os.environ.get("CUPOOL_JOB_TOKEN", "")),)
+def _metadata(settings: Settings, *, hold: bool = False) -> tuple[tuple[str, str], ...]:
+    """Return the secrets that a call carries; batch systems (`hold`) may be administrators."""
+    secrets = {
+        "cupool-job-token": os.environ.get("CUPOOL_JOB_TOKEN", ""),
+        "cupool-tenant-token": settings.tenant_token,
+        "cupool-admin-token": os.environ.get("CUPOOL_ADMIN_TOKEN", "") if hold else "",
+    }
+    return tuple((key, secret) for key, secret in secrets.items() if secret)
 
 
 def _check_reachable(url: str, timeout_s: float = _CONNECT_WITHIN_S) -> None:

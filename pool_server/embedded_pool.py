@@ -10,6 +10,7 @@ import grpc.aio
 
 from cupool.addresses import machine
 from cupool.config import load
+from cupool.pool_server.broker.access import Access
 from cupool.pool_server.broker.model import Limits
 from cupool.pool_server.broker.service import BrokerService
 from cupool.pool_server.offers import cuda_offers, mock_offers
@@ -58,7 +59,7 @@ async def run(
     if first is not None:
         workers.adopt(first)
     limits = Limits(connect_within_s=_CONNECT_WITHIN_S)
-    broker = BrokerService("embedded", limits, job_token=token, settled=True)
+    broker = BrokerService("embedded", limits, who_may=Access(job_token=token), settled=True)
 
     def dial(events: AsyncIterator[pb.NodeEvent]) -> AsyncGenerator[pb.NodeCommand]:
         return broker.serve_node(events, "embedded")

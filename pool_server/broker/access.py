@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
 import grpc
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+
+class Tokens(Protocol):
+    """See `tokens.TenantTokens`."""
+
+    def fault(self, tenant: str, given: str) -> str: ...
 
 
 def metadata(context: Context, key: str) -> str:
@@ -38,3 +44,54 @@ def is_local(peer: str) -> bool:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_loopback
+
+
+class Access:
+    """Who may do what. Each method says why a call may not, "" if it may.
+
+    Args:
+        job_token: if set, every call must carry it; for a pool of one job.
+        admin_token: if set, commands of administrators must carry it; if not, they must come from
+            this machine.
+        tenants: whose tokens are known; None = a tenant is who he says he is.
+    """
+
+    def __init__(
+        self, job_token: str = "", admin_token: str = "", tenants: Tokens | None = None
+    ) -> None:
+        self._job_token = job_token
+        self._admin_token = admin_token
+        self._tenants = tenants
+
+    def job(self, context: Context) -> str:
+        """May the call be made at all?"""
+        if not self._job_token or carries(context, "cupool-job-token", self._job_token):
+            return ""
+        return "this pool serves one job, and the job's token is missing or wrong"
+
+    def administer(self, context: Context) -> str:
+        """May it change the pool?"""
+        if not self._admin_token:
+            if is_local(context.peer()):
+                return ""
+            return "commands of administrators are taken from the broker's own machine only"
+        if carries(context, "cupool-admin-token", self._admin_token):
+            return ""
+        return "the administrators' token is missing or wrong"
+
+    def speak_for(self, context: Context, tenant: str) -> str:
+        """May it ask on a tenant's account? The administrators' token speaks for every tenant."""
+        if self._tenants is None:
+            return ""
+        if self._admin_token and carries(context, "cupool-admin-token", self._admin_token):
+            return ""
+        return self._tenants.fault(tenant, metadata(context, "cupool-tenant-token"))
+
+    def look(self, context: Context, tenant: str) -> str:
+        """May it see what a tenant sees, or ("") everything?"""
+        if tenant or self._tenants is None:
+            return self.speak_for(context, tenant)
+        fault = self.administer(context)
+        if fault:
+            fault = f"tenants see only what is theirs (--tenant NAME, CUPOOL_TENANT), and {fault}"
+        return fault

@@ -40,7 +40,7 @@ class AdminService(rpc.AdminServicer):
         return await self._do(context, lambda: state.remove_quota(request.name, now))
 
     async def ListQuotas(self, request: pb.ListRequest, context: Context) -> pb.QuotaList:
-        await self._broker.authorise(context)
+        await self._broker.authorise_look(context)
         state = self._broker.state
         quotas = sorted(state.ledger.books.quotas.values(), key=lambda quota: quota.tenant)
         return pb.QuotaList(
@@ -61,7 +61,7 @@ class AdminService(rpc.AdminServicer):
         return await self._do(context, lambda: state.remove_partition(request.name, now))
 
     async def ListPartitions(self, request: pb.ListRequest, context: Context) -> pb.PartitionList:
-        await self._broker.authorise(context)
+        await self._broker.authorise_look(context)
         partitions = self._broker.state.ledger.books.partitions
         found = [convert.partition_message(each) for _, each in sorted(partitions.items())]
         return pb.PartitionList(partitions=found)

@@ -6,6 +6,8 @@ import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from cupool.pool_server.broker.ledger import Ledger, carriers_to
 from cupool.pool_server.broker.model import (
     Placement,
@@ -138,6 +140,19 @@ class Fit:
 
     # ------------------------------------------------------------ questions
 
+    def partition_of(self, wish: Wish) -> str:
+        return self._tenants.partition_of(wish.tenant)
+
+    def counts(self, partition: str) -> tuple[int, int]:
+        """Count a partition's devices that are leased, and all of them, on servers that are up."""
+        fleet = self.fleet
+        of_kind = [kind is not None and kind.partition == partition for kind in fleet.kinds]
+        there = np.array(of_kind, np.bool_)[fleet.kind]
+        up = (ServerState.UP, ServerState.DRAINING)
+        away = [fleet.row_of[name] for name, each in self._known.items() if each.state not in up]
+        there[away] = False
+        return int((there & (fleet.leases > 0)).sum()), int(there.sum())
+
     def demand(self, wish: Wish, *, overcommit: bool = False) -> Demand:
         """Say what a request asks for in placement's terms.
 
@@ -158,7 +173,7 @@ class Fit:
             min_compute_capability=wish.min_compute_capability,
             zone=wish.zone,
             servers=self._reachable(wish),
-            partition=self._tenants.partition_of(wish.tenant),
+            partition=self.partition_of(wish),
             tolerations=wish.tolerations,
         )
 

@@ -394,10 +394,15 @@ class Line:
             return []
         self._told_all_at = now
         decisions: list[Decision] = []
-        busy = words.busy(self.ledger)
+        busy: dict[str, str] = {}
+        self.fit.refresh(now)
         for position, request in enumerate(self.queue.in_order(now), 1):
             before, reason_before, _ = request.told
-            reason = request.blocked or busy
+            tenant = request.wish.tenant
+            if tenant not in busy:
+                partition = self.fit.partition_of(request.wish)
+                busy[tenant] = words.busy(self.ledger, self.fit, partition)
+            reason = request.blocked or busy[tenant]
             far = position > _SHORT_LINE and before and 0.9 * before < position <= before
             if (before != position and not far) or (reason != reason_before and not far):
                 request.told = (position, reason, now)
@@ -406,7 +411,7 @@ class Line:
 
     def refusal(self, request: Request, now: float) -> TellRefusal:
         missing = self.fit.never(request.wish)
-        reason, message, remedy = words.refusal(self.ledger, request, now, missing)
+        reason, message, remedy = words.refusal(self.ledger, self.fit, request, now, missing)
         return TellRefusal(request.request_id, reason, message, remedy)
 
 

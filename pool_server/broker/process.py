@@ -17,12 +17,14 @@ from google.protobuf.runtime_version import VersionError
 from cupool.addresses import check_bind, split_host_port
 from cupool.errors import ConfigurationError
 from cupool.pool_server import lifecycle
+from cupool.pool_server.broker.access import Access
 from cupool.pool_server.broker.admin_service import AdminService
 from cupool.pool_server.broker.audit import Audit
 from cupool.pool_server.broker.service import BrokerService, NodeService
 from cupool.pool_server.broker.store.base import Store, StoreError, StoreUnusable
 from cupool.pool_server.broker.store.election import Election
 from cupool.pool_server.broker.store.opening import open_store
+from cupool.pool_server.broker.tokens import TenantTokens
 from cupool.pool_server.notify import feed_watchdog, notify
 from cupool.proto.v1 import pool_pb2 as pb
 from cupool.proto.v1 import pool_pb2_grpc as rpc
@@ -49,6 +51,7 @@ async def serve(
     audit_log: str = "",
     state: str = "",
     admin_token: str = "",
+    tenants: str = "",
 ) -> None:
     """Run a broker until SIGTERM.
 
@@ -58,17 +61,20 @@ async def serve(
         audit_log: file of the audit log, "" = none.
         state: the store, see `open_store`; "" = nothing outlives this process.
         admin_token: what commands of administrators must carry, "" = they must come from here.
+        tenants: file of their tokens, "" = a tenant is who he says he is.
 
     Raises:
-        ConfigurationError: the address is wrong, taken, or open to other machines; or there can
-            be no such store.
+        ConfigurationError: the address is wrong, taken, or open to other machines; there can be
+            no such store; or the tenants' tokens cannot be read.
     """
     stop = lifecycle.Stop()
     audit = Audit(audit_log)
     server = grpc.aio.server(options=_OPTIONS)
     url = _bind(server, listen, insecure=insecure_bind)
     clock = _wall_clock() if state else time.monotonic
-    broker = BrokerService(url, audit=audit, clock=clock, admin_token=admin_token)
+    tokens = TenantTokens(tenants) if tenants else None
+    who_may = Access(admin_token=admin_token, tenants=tokens)
+    broker = BrokerService(url, audit=audit, clock=clock, who_may=who_may)
     store = await _open(state) if state else None
     election: asyncio.Task[None] | None = None
     if store is not None:

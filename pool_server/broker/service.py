@@ -18,17 +18,10 @@ from cupool.pool_server.broker import access, convert, explain, view, words
 from cupool.pool_server.broker.audit import Audit
 from cupool.pool_server.broker.books import Books
 from cupool.pool_server.broker.changes import Change
-from cupool.pool_server.broker.decisions import (
-    CloseSession,
-    Decision,
-    DropLink,
-    Notify,
-    OpenSession,
-    TellGrant,
-    TellQueued,
-    TellRefusal,
-)
+from cupool.pool_server.broker.decisions import Decision, TellGrant, TellQueued, TellRefusal
+from cupool.pool_server.broker.line import same_secret
 from cupool.pool_server.broker.model import Limits, Wish
+from cupool.pool_server.broker.news import Changes, News, news_of
 from cupool.pool_server.broker.standing import NotLeading, Standing
 from cupool.pool_server.broker.state import BrokerState, Rejected
 from cupool.pool_server.broker.store.base import Leader
@@ -41,31 +34,10 @@ log = logging.getLogger("cupool.broker")
 
 Context: TypeAlias = access.Context
 
-News: TypeAlias = tuple[int, pb.NodeCommand | None] | TellQueued | TellGrant | TellRefusal
-"""For a server's stream (None ends it), or for a client."""
-
 _EXPLAIN_PATIENCE_S = 1.5
 """How long `Explain` waits for bad news of a session that seems to run."""
 _COMMANDS_LIMIT = 20_000
 """Commands that may wait for a server which takes none; beyond, its stream is dropped."""
-
-
-class _Changes:
-    """Wakes everybody who waits for the books to change."""
-
-    def __init__(self) -> None:
-        self._event = asyncio.Event()
-
-    def notify(self) -> None:
-        self._event.set()
-        self._event = asyncio.Event()
-
-    async def wait(self, timeout_s: float) -> None:
-        """Return at the next change, or after the time."""
-        try:
-            await asyncio.wait_for(self._event.wait(), timeout_s)
-        except TimeoutError:
-            pass
 
 
 class BrokerService(rpc.BrokerServicer):
@@ -73,11 +45,9 @@ class BrokerService(rpc.BrokerServicer):
 
     Args:
         name: what `cupool status` shows as the broker.
-        job_token: if set, every call must carry it; for a pool of one job.
         settled: the pool is complete from the start.
         audit: where decisions are written down.
-        admin_token: if set, every command of an administrator must carry it; if not, they are
-            taken from this machine only.
+        who_may: look, ask, administer.
 
     It serves from the start, and keeps nothing, unless an election tells it to `follow`.
     """
@@ -87,23 +57,21 @@ class BrokerService(rpc.BrokerServicer):
         name: str = "broker",
         limits: Limits | None = None,
         *,
-        job_token: str = "",
         settled: bool = False,
         clock: Callable[[], float] = time.monotonic,
         audit: Audit | None = None,
-        admin_token: str = "",
+        who_may: access.Access | None = None,
     ) -> None:
         self.name = name
         self.audit = audit or Audit()
         self._clock = clock
         self.state = BrokerState(clock(), limits, settled=settled)
         self.standing = Standing()
-        self._job_token = job_token
-        self._admin_token = admin_token
+        self._who_may = who_may or access.Access()
         self._numbers = itertools.count(1)
         self._clients: dict[int, asyncio.Queue[pb.AcquireEvent | NotLeading]] = {}
         self._servers: dict[int, asyncio.Queue[pb.NodeCommand | None]] = {}
-        self._changes = _Changes()
+        self._changes = Changes()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
 
@@ -141,8 +109,15 @@ class BrokerService(rpc.BrokerServicer):
         self, request: pb.AcquireRequest, context: Context
     ) -> AsyncIterator[pb.AcquireEvent]:
         await self.authorise(context, writes=True)
+        wish = convert.wish(request)
+        fault = "" if self._is_of_job(wish) else self._who_may.speak_for(context, wish.tenant)
+        if fault:
+            self._denied(context, fault, tenant=wish.tenant)
+            refusal = pb.Refusal(reason="denied", message=fault, remedy=words.TENANT_TOKEN)
+            yield pb.AcquireEvent(refusal=refusal)
+            return
         try:
-            async for event in self.acquire(convert.wish(request)):
+            async for event in self.acquire(wish):
                 yield event
         except NotLeading as exc:
             await unavailable(context, exc)
@@ -199,11 +174,11 @@ class BrokerService(rpc.BrokerServicer):
             await self._changes.wait(end - now)
 
     async def Status(self, request: pb.StatusRequest, context: Context) -> pb.StatusReply:
-        await self.authorise(context)
+        await self.authorise_look(context, request.tenant)
         return self._status(request.tenant)
 
     async def Why(self, request: pb.WhyRequest, context: Context) -> pb.WhyReply:
-        await self.authorise(context)
+        await self.authorise_look(context, request.tenant)
         found = explain.why(self.state, request.id, request.tenant, self._clock())
         return pb.WhyReply(
             state=found.state,
@@ -215,7 +190,7 @@ class BrokerService(rpc.BrokerServicer):
     async def Watch(
         self, request: pb.StatusRequest, context: Context
     ) -> AsyncIterator[pb.StatusReply]:
-        await self.authorise(context)
+        await self.authorise_look(context, request.tenant)
         interval_s = max(0.05, request.interval_s)
         while True:
             yield self._status(request.tenant)
@@ -236,13 +211,9 @@ class BrokerService(rpc.BrokerServicer):
             refusal = NotLeading(words.store(self.standing.trouble))
         if refusal is not None:
             await unavailable(context, refusal)
-        if self._job_token and not access.carries(context, "cupool-job-token", self._job_token):
-            await abort(
-                context,
-                grpc.StatusCode.UNAUTHENTICATED,
-                "denied",
-                "this pool serves one job, and the job's token is missing or wrong",
-            )
+        fault = self._who_may.job(context)
+        if fault:
+            await abort(context, grpc.StatusCode.UNAUTHENTICATED, "denied", fault)
 
     async def written(self, context: Context) -> None:
         """Wait until all that was decided is durable, or end the call."""
@@ -254,15 +225,26 @@ class BrokerService(rpc.BrokerServicer):
     async def authorise_admin(self, context: Context) -> None:
         """Let a command that changes the pool go on if an administrator gave it."""
         await self.authorise(context, writes=True)
-        if self._admin_token:
-            fault = "the administrators' token is missing or wrong"
-            allowed = access.carries(context, "cupool-admin-token", self._admin_token)
-        else:
-            fault = "commands of administrators are taken from the broker's own machine only"
-            allowed = access.is_local(context.peer())
-        if not allowed:
-            self.audit.write("admin-denied", peer=context.peer(), message=fault)
+        fault = self._who_may.administer(context)
+        if fault:
+            self._denied(context, fault)
             await abort(context, grpc.StatusCode.PERMISSION_DENIED, "denied", fault)
+
+    async def authorise_look(self, context: Context, tenant: str = "") -> None:
+        """Let a call see what a tenant sees, or ("") everything, if it may."""
+        await self.authorise(context)
+        fault = self._who_may.look(context, tenant)
+        if fault:
+            self._denied(context, fault, tenant=tenant)
+            await abort(context, grpc.StatusCode.PERMISSION_DENIED, "denied", fault)
+
+    def _denied(self, context: Context, fault: str, **more: str) -> None:
+        self.audit.write("access-denied", peer=context.peer(), message=fault, **more)
+
+    def _is_of_job(self, wish: Wish) -> bool:
+        """Whether a request proves that it is of a job which has a lease already."""
+        lease = self.state.ledger.lease_of_job(wish.job_id)
+        return lease is not None and lease.job_token_hash != "" and same_secret(lease, wish)
 
     def _owns(self, context: Context, request: pb.ReleaseRequest) -> bool:
         """Whether a call carries the token of the job whose lease or session it is about."""
@@ -369,7 +351,7 @@ class BrokerService(rpc.BrokerServicer):
         """Write down what has changed, then carry out what was decided."""
         changes = self.state.take_changes()
         # Put into words now: what a decision speaks of changes while the store is written.
-        news = [_news(decision) for decision in decisions]
+        news = [news_of(decision) for decision in decisions]
         if self.standing.journal is None:
             self._carry_out(news, changes)
         else:
@@ -437,22 +419,6 @@ class BrokerService(rpc.BrokerServicer):
         for commands in self._servers.values():
             commands.put_nowait(None)
         self.audit.close()
-
-
-def _news(decision: Decision) -> News:
-    match decision:
-        case OpenSession():
-            return decision.link, convert.open_command(decision)
-        case CloseSession():
-            close = pb.CloseSession(session_id=decision.session_id, reason=decision.reason)
-            return decision.link, pb.NodeCommand(close=close)
-        case Notify():
-            return decision.link, convert.notice_command(decision)
-        case DropLink():
-            log.warning("a server's stream is dropped", extra={"why": decision.reason})
-            return decision.link, None
-        case TellQueued() | TellGrant() | TellRefusal():
-            return decision
 
 
 class NodeService(rpc.NodeServicer):

@@ -14,6 +14,7 @@ from cupool.pool_server.broker.state import BrokerState
 from cupool.proto.v1 import pool_pb2 as pb
 
 _NOTHING = Taken()
+_OTHERS = "others come before it or hold the GPUs"
 _MOST_WAITING = 1000
 _EXPECTED_FOR = 20
 """For so many of those in line it is worked out when they have room."""
@@ -46,7 +47,9 @@ def _sees(state: BrokerState, server: Server, tenant: str) -> bool:
 
 
 def _waiting(state: BrokerState, now: float, tenant: str) -> list[pb.WaitingStatus]:
-    busy = words.busy(state.ledger) if not tenant else "others come before it or hold the GPUs"
+    fit = state.line.fit
+    fit.refresh(now)
+    busy_by_tenant: dict[str, str] = {}
     found: list[pb.WaitingStatus] = []
     for position, request in enumerate(state.line.queue.in_order(now), 1):
         if len(found) >= _MOST_WAITING:
@@ -55,6 +58,10 @@ def _waiting(state: BrokerState, now: float, tenant: str) -> list[pb.WaitingStat
             expected = -1.0
             if len(found) < _EXPECTED_FOR:
                 expected = explain.expected_in_s(state, request, now)
+            busy = _OTHERS if tenant else busy_by_tenant.get(request.wish.tenant, "")
+            if not busy:
+                busy = words.busy(state.ledger, fit, fit.partition_of(request.wish))
+                busy_by_tenant[request.wish.tenant] = busy
             found.append(_request(request, position, busy, expected, now))
     return found
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
+from cupool.pool_server.broker.fit import Fit
 from cupool.pool_server.broker.ledger import Ledger
 from cupool.pool_server.broker.model import (
     Lease,
     Request,
     Server,
-    ServerState,
     Wish,
-    human_bytes,
     listed,
     priority_name,
 )
@@ -20,6 +20,7 @@ from cupool.pool_server.broker.tenants import Tenants
 
 WRONG_TOKEN = "the job's token is wrong: this lease belongs to another job"
 UNKNOWN_SESSION = "the broker knows no such session; it may have been restarted since"
+TENANT_TOKEN = "ask an administrator for it:   export CUPOOL_TENANT_TOKEN=..."
 SEE_LOG = "the server's log says more:   journalctl -u cupool-server"
 SEE_STATUS = "see what there is:   cupool status"
 _NAMED_LEASES = 40
@@ -116,33 +117,33 @@ def time_is_up(lease: Lease, now: float) -> str:
 # ---------------------------------------------------------------- waiting
 
 
-def _counts(ledger: Ledger) -> tuple[int, int]:
-    """Count devices that are leased, and devices in all."""
-    up = (ServerState.UP, ServerState.DRAINING)
-    total = sum(len(each.devices) for each in ledger.servers.values() if each.state in up)
-    return len(ledger.books.taken), total
-
-
-def busy(ledger: Ledger) -> str:
-    """Say who holds what, without ages: it is repeated to those in line when it changes."""
-    held, total = _counts(ledger)
+def busy(ledger: Ledger, fit: Fit, partition: str) -> str:
+    """Say who holds what of a partition, without ages: it is told anew when it changes."""
+    held, total = fit.counts(partition)
     if not total:
         return "no server is in the pool at the moment"
-    some = islice(ledger.leases.values(), _NAMED_LEASES)
-    who = listed(sorted({lease.client or "unnamed" for lease in some}))
+    who = listed(sorted({lease.client or "unnamed" for lease in _leases(ledger, partition)}))
     return f"{held} of {total} GPUs leased" + (f": {who}" if who else "")
 
 
-def holders(ledger: Ledger, now: float) -> str:
-    """Say who holds what, and for how long."""
-    held, total = _counts(ledger)
-    leases = islice(ledger.leases.values(), _NAMED_LEASES)
-    who = listed(f"{lease.client or 'unnamed'} {duration(now - lease.since)}" for lease in leases)
+def holders(ledger: Ledger, fit: Fit, partition: str, now: float) -> str:
+    """Say who holds what of a partition, and for how long."""
+    held, total = fit.counts(partition)
+    who = listed(
+        f"{lease.client or 'unnamed'} {duration(now - lease.since)}"
+        for lease in _leases(ledger, partition)
+    )
     return f"{held} of {total} leased" + (f": {who}" if who else "")
 
 
+def _leases(ledger: Ledger, partition: str) -> Iterator[Lease]:
+    """Return some leases of a partition; those of others are not to be spoken of."""
+    leases = ledger.leases.values()
+    return islice((each for each in leases if each.terms.partition == partition), _NAMED_LEASES)
+
+
 def refusal(
-    ledger: Ledger, request: Request, now: float, missing: Missing | None
+    ledger: Ledger, fit: Fit, request: Request, now: float, missing: Missing | None
 ) -> tuple[str, str, str]:
     """Return reason, message and remedy for a request that gets nothing."""
     if missing is not None:
@@ -154,7 +155,8 @@ def refusal(
         if not lost:
             text = "a server of the job's lease takes no new sessions"
         return "no_devices", text, "start the job anew"
-    why = request.blocked or holders(ledger, now)
+    partition = fit.partition_of(request.wish)
+    why = request.blocked or holders(ledger, fit, partition, now)
     reason = "quota" if request.blocked.startswith("the quota") else ""
     if request.wish.wait_s > 0:
         text = f"no GPU became free within {duration(request.wish.wait_s)} ({why})"
@@ -170,39 +172,58 @@ def refusal(
 
 def impossible(ledger: Ledger, wish: Wish, missing: Missing) -> tuple[str, str, str]:
     """Return reason, message and remedy for what no server, were it empty, could serve."""
-    total = sum(len(server.devices) for server in ledger.servers.values())
-    if not total:
+    if not any(server.devices for server in ledger.servers.values()):
         remedy = "start one on a machine with a GPU:   cupool serve --broker URL"
         return "no_devices", "no server with a device has joined the pool", remedy
-    each = f" on each of {wish.gpus} GPUs" if wish.gpus > 1 else ""
-    have = f"the pool has {missing.devices}" if missing.devices else "the pool has none"
+    asked = "1 GPU was asked for" if wish.gpus == 1 else f"{wish.gpus} GPUs were asked for"
     match missing.condition:
         case "count":
-            text = f"{wish.gpus} GPUs were asked for, the pool has {missing.nearest.split()[0]}"
-            return "too_large", text, f"ask for less:   cupool run --gpus {total} ..."
+            most = missing.nearest.split()[0]
+            remedy = f"ask for less:   cupool run --gpus {most} ..."
+            return "too_large", f"{asked}, the pool has {most}", remedy
         case "reach":
             text = f"{wish.gpus} GPUs cannot be reached by {', '.join(wish.carriers)}: "
             text += "local sockets work only on the server's own machine"
             return "too_large", text, "let cupool choose:   cupool run --carrier auto ..."
-        case "memory":
-            what = each or " of GPU memory"
-            text = f"{human_bytes(wish.memory_bytes)}{what} were asked for; "
-            if missing.devices:
-                text += f"only {missing.devices} GPUs of the pool have that much"
-            else:
-                text += f"the largest GPU that could be taken has {missing.nearest}"
-                text += _where(ledger, missing)
-        case "bandwidth":
-            text = f"{missing.wanted} for each of {wish.gpus} GPUs were asked for; "
-            text += f"the fastest server has {missing.nearest}"
-        case "nearness":
-            text = f"{missing.wanted} were asked for; the most there are is {missing.nearest}"
-        case "health":
-            text = f"no healthy GPU is left for this request: {missing.devices} would do"
+        case "taint":
+            text = f"{asked}; {_have(missing)} without a taint that it does not tolerate"
+            text += f"; the others' taints: {missing.nearest}"
+            return "too_large", text, f"put up with it:   cupool run --tolerate {missing.nearest}"
         case _:
-            text = f"{wish.gpus} GPUs with {missing.condition} {missing.wanted} were asked for, "
-            text += have + (f"; there is: {missing.nearest}" if missing.nearest else "")
-    return "too_large", text, SEE_STATUS
+            return "too_large", _lacking(ledger, wish, missing, asked), SEE_STATUS
+
+
+def _lacking(ledger: Ledger, wish: Wish, missing: Missing, asked: str) -> str:
+    """Say which condition rules out all GPUs, or all but too few, and what comes nearest."""
+    wanted = missing.wanted
+    match missing.condition:
+        case "partition":
+            where = f"partition {missing.wanted}" if missing.wanted else "the common pool"
+            return f"{asked} by tenant {wish.tenant}; {where} has {missing.devices or 'none'}"
+        case "memory":
+            of = " of GPU memory" if wish.gpus == 1 else f" on each of {wish.gpus} GPUs"
+            text = f"{wanted}{of} were asked for; "
+            if missing.devices:
+                return text + f"only {missing.devices} GPUs of the pool have that much"
+            text += f"the largest GPU that could be taken has {missing.nearest}"
+            return text + _where(ledger, missing)
+        case "bandwidth":
+            text = f"{wanted} for each of {wish.gpus} GPUs were asked for; "
+            return text + f"the fastest server has {missing.nearest}"
+        case "nearness":
+            return f"{wanted} were asked for; the most there are is {missing.nearest}"
+        case "health":
+            return f"no healthy GPU is left for this request: {missing.devices} would do"
+        case "compute capability":
+            wanted = f"compute capability {wanted} or more"
+        case "model":
+            wanted = f"model {wanted}"
+    text = f"{asked} with {wanted}, {_have(missing)}"
+    return text + (f"; there is: {missing.nearest}" if missing.nearest else "")
+
+
+def _have(missing: Missing) -> str:
+    return f"the pool has {missing.devices or 'none'}"
 
 
 def _where(ledger: Ledger, missing: Missing) -> str:

@@ -46,7 +46,7 @@ def _per_cent(value: object) -> str:
     amount = whole(value)
     if amount > 100:
         raise ValueError("must be 0 to 100 per cent")
-    return _share(f"{amount}%")
+    return _share(f"{amount}%") if amount else "0"
 
 
 def _share(value: object) -> str:
@@ -110,6 +110,8 @@ KAI_ANNOTATIONS: dict[str, tuple[str, Reader]] = {
 """KAI's ask for GPUs by themselves: for the container that `KAI_CONTAINER` names, or the first."""
 KAI_CONTAINER = "gpu-fraction-container-name"
 
+_NOTHING = {"gpus": "0", "share": "0", "memory": "0MiB"}
+"""Amounts that Kubernetes allows, and that ask for nothing."""
 _SETTINGS = {setting.name: setting.metadata for setting in fields(Settings)}
 
 
@@ -161,7 +163,8 @@ class Reading:
         """
         try:
             text = read(value)
-            _SETTINGS[setting]["read"](text)
+            if text != _NOTHING.get(setting):
+                _SETTINGS[setting]["read"](text)
         except ValueError as exc:
             raise Contradiction(f"{where} is {value!r}: {exc}") from None
         before = self.settings.setdefault(setting, text)
@@ -211,11 +214,12 @@ def ask_of(container: Json, annotations: Json, *, aliases: bool, kai: bool) -> A
 
 def _check(settings: dict[str, str]) -> None:
     """Drop what says nothing (a share of 0 %), and refuse what cannot be meant."""
-    for name, nothing in (("share", "0"), ("memory", "0MiB")):
-        if settings.get(name) == nothing:
+    for name in ("share", "memory"):
+        if settings.get(name) == _NOTHING[name]:
             del settings[name]
-    if settings.setdefault("gpus", "1") == "0":
+    if settings.setdefault("gpus", "1") == _NOTHING["gpus"]:
         if "memory" in settings or "share" in settings:
             raise Contradiction("it asks for a part of a GPU, and for 0 GPUs")
-    if "cap" in settings and part(settings["cap"]) < part(settings.get("share", "0")):
-        raise Contradiction(f"a cap of {settings['cap']} is less than the share it caps")
+    cap, share = settings.get("cap"), settings.get("share")
+    if cap and share and part(cap) < part(share):
+        raise Contradiction(f"a cap of {cap} is less than the share it caps")

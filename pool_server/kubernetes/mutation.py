@@ -19,6 +19,11 @@ from cupool.pool_server.kubernetes.asks import Ask, Contradiction, Json
 Patch = dict[str, Any]
 
 _KINDS = ("initContainers", "containers")
+_TOKEN: Json = {
+    "name": asks.env_name("tenant_token"),
+    "valueFrom": {"secretKeyRef": {"name": "cupool-tenant", "key": "token", "optional": True}},
+}
+"""Where the namespace proves to the broker that it is the tenant, if it has to."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ def _environment(path: str, container: Json, values: dict[str, str]) -> list[Pat
     """Add variables; those that are there already must say the same, except which pool."""
     present = {str(each.get("name")): each for each in container.get("env") or []}
     free = (asks.env_name("pool"), asks.env_name("wait"))
-    missing = []
+    missing = [] if _TOKEN["name"] in present or not values else [_TOKEN]
     for name, value in values.items():
         if name not in present:
             missing.append({"name": name, "value": value})

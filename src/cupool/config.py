@@ -28,6 +28,7 @@ _BANDWIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*([mgt]?)(?:bit(?:/s)?|bps)?", re.IGN
 _CAPABILITY = re.compile(r"\d{1,2}(?:\.\d{1,2})?")
 PRIORITIES = ("low", "normal", "high", "urgent")
 SPREADS = ("", "same-server", "same-rack", "same-zone", "spread")
+_MANY = 1 << 31
 _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -41,6 +42,13 @@ def size(value: object) -> int:
         raise ValueError("must be a size, e.g. 4GiB or 512MiB")
     number, prefix = match[1], match[2].lower()
     return int(float(number) * 1024 ** ("kmgt".index(prefix) + 1 if prefix else 0))
+
+
+def amount(value: object) -> int:
+    """Read how much memory is wanted, in bytes; none is a mistake, not a wish."""
+    if (wanted := size(value)) == 0:
+        raise ValueError("must be more than 0; leave it out for a whole GPU")
+    return wanted
 
 
 def duration(value: object) -> float:
@@ -67,6 +75,14 @@ def text(value: object) -> str:
     return value.strip()
 
 
+def token(value: object) -> str:
+    """Read a secret that travels in a header."""
+    literal = text(value)
+    if not (literal.isascii() and (literal.isprintable() or not literal)):
+        raise ValueError("must be printable ASCII")
+    return literal
+
+
 def carrier(value: object) -> str:
     if value not in CARRIERS:
         raise ValueError(f"must be one of {', '.join(CARRIERS)}")
@@ -74,15 +90,15 @@ def carrier(value: object) -> str:
 
 
 def part(value: object) -> int:
-    """Read a part of a GPU's compute, in thousandths: 0.5, 50% (-> 500); 0 = not said."""
+    """Read a part of a GPU's compute, in thousandths: 0.5, 50% (-> 500)."""
     literal = str(value).strip()
     number = literal.removesuffix("%")
     try:
         fraction = float(number) / (100.0 if literal.endswith("%") else 1.0)
     except ValueError:
         fraction = -1.0
-    milli = round(fraction * 1000) if 0 <= fraction <= 1 else -1
-    if isinstance(value, bool) or milli < 0 or (fraction > 0 and milli == 0):
+    milli = round(fraction * 1000) if 0 <= fraction <= 1 else 0
+    if isinstance(value, bool) or milli == 0:
         raise ValueError("must be a part of a GPU: 0.001 to 1, or 1% to 100%")
     return milli
 
@@ -149,14 +165,15 @@ def words(value: object) -> tuple[str, ...]:
     return tuple(item.strip() for item in items if item.strip())
 
 
-def whole(least: int, most: int = 1 << 31) -> Callable[[object], int]:
+def whole(least: int, most: int = _MANY) -> Callable[[object], int]:
     """Make a reader of whole numbers within bounds."""
 
     def read(value: object) -> int:
         literal = str(value).strip()
         number = int(literal) if literal.isdecimal() and not isinstance(value, bool) else -1
         if not least <= number <= most:
-            raise ValueError(f"must be a whole number of at least {least}")
+            bounds = f"of at least {least}" if most == _MANY else f"from {least} to {most}"
+            raise ValueError(f"must be a whole number {bounds}")
         return number
 
     return read
@@ -165,8 +182,11 @@ def whole(least: int, most: int = 1 << 31) -> Callable[[object], int]:
 # ---------------------------------------------------------------- the table
 
 
-def _setting(env: str, default: Any, read: Callable[[object], Any], doc: str) -> Any:
-    return field(default=default, metadata={"env": env, "read": read, "doc": doc})
+def _setting(
+    env: str, default: Any, read: Callable[[object], Any], doc: str, *, secret: bool = False
+) -> Any:
+    metadata = {"env": env, "read": read, "doc": doc, "secret": secret}
+    return field(default=default, metadata=metadata, repr=not secret)
 
 
 @dataclass(frozen=True)
@@ -179,18 +199,16 @@ class Settings:
     gpus: int = _setting(
         "CUPOOL_GPUS",
         0,
-        whole(0, 1024),
-        "how many GPUs the script sees; 0: one of a pool, all mock GPUs of one's own",
+        whole(1, 1024),
+        "how many GPUs the script sees; if not said: one of a pool, all mock GPUs of one's own",
     )
     memory: int = _setting(
-        "CUPOOL_MEMORY", 0, size, "memory on each GPU, in bytes; 0: the whole GPU, alone"
+        "CUPOOL_MEMORY", 0, amount, "memory on each GPU; if not said: the whole GPU, alone"
     )
     share: int = _setting(
         "CUPOOL_SHARE", 0, part, "part of each GPU's compute that is promised, e.g. 0.5"
     )
-    cap: int = _setting(
-        "CUPOOL_CAP", 0, part, "part of each GPU's compute never to exceed; 0: what is left"
-    )
+    cap: int = _setting("CUPOOL_CAP", 0, part, "part of each GPU's compute never to exceed")
     gpu_model: tuple[str, ...] = _setting(
         "CUPOOL_GPU_MODEL", (), words, "only these models, e.g. H100 or H100,A100"
     )
@@ -201,6 +219,9 @@ class Settings:
         "CUPOOL_PRIORITY", 1, urgency, "how urgent it is: " + ", ".join(PRIORITIES)
     )
     tenant: str = _setting("CUPOOL_TENANT", "", text, "on whose account; empty: 'default'")
+    tenant_token: str = _setting(
+        "CUPOOL_TENANT_TOKEN", "", token, "proves to the broker who the tenant is", secret=True
+    )
     spread: str = _setting(
         "CUPOOL_SPREAD",
         "",
@@ -239,7 +260,7 @@ class Settings:
         "mock GPUs of one's own pool; 0: a real GPU or else one mock",
     )
     mock_memory: int = _setting(
-        "CUPOOL_MOCK_MEMORY", 4 << 30, size, "memory of a mock GPU, in bytes"
+        "CUPOOL_MOCK_MEMORY", 4 << 30, amount, "memory of a mock GPU, in bytes"
     )
     mock_model: str = _setting("CUPOOL_MOCK_MODEL", "", text, "model that a mock GPU mimics")
     mock_race: int = _setting(
@@ -292,6 +313,9 @@ class Settings:
     )
     state: str = _setting(
         "CUPOOL_STATE", "", text, "where `broker` keeps its state: a file, or etcd://HOST:PORT,..."
+    )
+    tenants: str = _setting(
+        "CUPOOL_TENANTS", "", text, "file in which `broker` finds the tenants' tokens"
     )
     warm: int = _setting("CUPOOL_WARM", 1, whole(0, 64), "workers that `serve` keeps ready")
     grace: float = _setting(
@@ -349,7 +373,8 @@ def _parse(setting: Any, given: object, key: str) -> Any:
     try:
         return setting.metadata["read"](given)
     except ValueError as exc:
-        raise ConfigurationError(f"{key} is {given!r}: {exc}") from None
+        said = "not usable" if setting.metadata["secret"] else repr(given)
+        raise ConfigurationError(f"{key} is {said}: {exc}") from None
 
 
 def config_files(environ: Mapping[str, str]) -> list[str]:

@@ -73,7 +73,7 @@ def test_what_was_asked_for_is_granted_and_seen(tmp_path: Path) -> None:
         ], err
         script = pool.run("--gpu-model", "B200", "-c", GRANTED, cwd=tmp_path)
         _, err = script.communicate(timeout=WITHIN_S)
-        assert "model B200 were asked for, the pool has none; there is: H100, MI300X" in err
+        assert "asked for with model B200, the pool has none; there is: H100, MI300X" in err
 
 
 def test_processes_of_a_job_have_one_share_of_memory_together(tmp_path: Path) -> None:

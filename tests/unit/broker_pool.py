@@ -61,7 +61,8 @@ class Pool:
 
     def ask(self, gpus: int = 1, memory: int = 0, wait: float = 1000.0, **more: object) -> int:
         number = next(self.numbers)
-        wish = Wish(gpus, memory, wait, client=f"client{number}", **more)  # type: ignore[arg-type]
+        more = {"client": f"client{number}"} | more
+        wish = Wish(gpus, memory, wait, **more)  # type: ignore[arg-type]
         self.play(self.state.request(number, wish, self.now))
         return number
 

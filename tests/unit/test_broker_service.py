@@ -58,11 +58,11 @@ class Node:
 
 @asynccontextmanager
 async def broker(
-    limits: Limits = FAST, job_token: str = "", admin_token: str = ""
+    limits: Limits = FAST, **who_may: Any
 ) -> AsyncIterator[tuple[grpc.aio.Channel, BrokerService]]:
     server = grpc.aio.server()
     url = process._bind(server, "grpc://127.0.0.1:0", insecure=False)
-    service = BrokerService(url, limits, job_token=job_token, admin_token=admin_token)
+    service = BrokerService(url, limits, who_may=access.Access(**who_may))
     rpc.add_BrokerServicer_to_server(service, server)  # type: ignore[no-untyped-call]
     rpc.add_NodeServicer_to_server(NodeService(service), server)  # type: ignore[no-untyped-call]
     rpc.add_AdminServicer_to_server(AdminService(service), server)  # type: ignore[no-untyped-call]

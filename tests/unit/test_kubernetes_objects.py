@@ -83,7 +83,8 @@ def test_commands_in_manifests_exist() -> None:
 def test_the_example_is_sent_to_the_pool(validate: Callable[[Any], None]) -> None:
     (pod,) = documents(MANIFESTS / "example-pod.yaml")
     target = Target("grpc://cupool-broker.cupool:7475")
-    env = {each["name"]: each["value"] for each in patches_of(pod, "team-a", target)[0]["value"]}
+    patch = patches_of(pod, "team-a", target)[0]
+    env = {each["name"]: each.get("value") for each in patch["value"]}
     assert env["CUPOOL_GPU_MODEL"] == "H100" and env["CUPOOL_SHARE"] == "0.5"
     assert env["CUPOOL_MEMORY"] == "20480MiB"
 

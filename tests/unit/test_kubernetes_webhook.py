@@ -40,6 +40,9 @@ def pod(*limits: dict[str, Any], annotations: dict[str, str] | None = None, **mo
     return {"kind": "Pod", "metadata": metadata, "spec": {"containers": containers}}
 
 
+TOKEN = "CUPOOL_TENANT_TOKEN"
+
+
 def patched(given: Pod, namespace: str = "team-a") -> Pod:
     """Apply the patches as the API server does: RFC 6902's add and remove."""
     result = copy.deepcopy(given)
@@ -62,7 +65,23 @@ def patched(given: Pod, namespace: str = "team-a") -> Pod:
 
 def variables(given: Pod, index: int = 0) -> dict[str, str]:
     found = patched(given)["spec"]["containers"][index].get("env", [])
-    return {each["name"]: each["value"] for each in found if each["name"].startswith("CUPOOL_")}
+    assert not ours(found) or secret_of(found) == {
+        "name": "cupool-tenant",
+        "key": "token",
+        "optional": True,
+    }
+    return {each["name"]: each["value"] for each in found if each["name"] in ours(found)}
+
+
+def ours(found: list[dict[str, Any]]) -> list[str]:
+    names = [each["name"] for each in found]
+    return [each for each in names if each.startswith("CUPOOL_") and each != TOKEN]
+
+
+def secret_of(found: list[dict[str, Any]]) -> Any:
+    """Return the reference to the tenant's token, in a container's environment."""
+    (token,) = [each for each in found if each["name"] == TOKEN]
+    return token["valueFrom"]["secretKeyRef"]
 
 
 HERE = {"CUPOOL_POOL": TARGET.pool, "CUPOOL_TENANT": "team-a", "CUPOOL_WAIT": "10m"}

@@ -89,7 +89,7 @@ def _missing(condition: str, demand: Demand, fleet: Fleet, before: Bools, device
         "count": f"{demand.gpus} GPUs",
         "reach": f"servers {listed(sorted(demand.servers or ()))}",
         "health": "healthy GPUs",
-        "partition": f"partition {demand.partition!r}" if demand.partition else "no partition",
+        "partition": demand.partition,
         "taint": f"no taint but {listed(sorted(demand.tolerations)) or 'none'}",
         "zone": f"zone {demand.zone}",
         "rack": f"rack {listed(demand.racks)}",
@@ -104,7 +104,8 @@ def _missing(condition: str, demand: Demand, fleet: Fleet, before: Bools, device
     }
     present = {number: kind for number, kind in kinds.items() if kind is not None}
     if condition == "bandwidth":
-        return Missing(condition, wanted, f"{int(fleet.link_mbps.max(initial=0))} Mbit/s", devices)
+        fastest = int(fleet.link_mbps[before.any(axis=1)].max(initial=0))
+        return Missing(condition, wanted, f"{fastest} Mbit/s", devices)
     if condition in ("count", "reach", "host") or not present:
         return Missing(condition, wanted, f"{int(before.sum())} GPUs", devices)
     number, nearest = _nearest(condition, present)
@@ -130,7 +131,7 @@ def _worded(condition: str, kind: Kind) -> str:
         "model": kind.model,
         "zone": kind.zone,
         "rack": kind.rack,
-        "partition": kind.partition or "no partition",
+        "partition": "",  # of others nobody is told
         "taint": listed(sorted(kind.taints)),
         "health": "",
     }[condition]

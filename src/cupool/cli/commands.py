@@ -96,6 +96,9 @@ def broker(
             help="Commands of administrators must carry it; without, they must come from here.",
         ),
     ] = "",
+    tenants: Annotated[
+        str | None, typer.Option(help="File of the tenants' tokens; see docs/pool.md.")
+    ] = None,
     insecure_bind: Annotated[
         bool, typer.Option("--insecure-bind", help="Let other machines in, unauthenticated.")
     ] = False,
@@ -104,7 +107,8 @@ def broker(
     """Run a broker: it decides who gets which GPU."""
     from cupool.config import load
 
-    settings = load({"listen": listen, "audit_log": audit_log, "state": state}).settings
+    given = {"listen": listen, "audit_log": audit_log, "state": state, "tenants": tenants}
+    settings = load(given).settings
     with server_extra():
         from cupool.pool_server import lifecycle, logs
         from cupool.pool_server.broker import process
@@ -117,6 +121,7 @@ def broker(
             audit_log=settings.audit_log,
             state=settings.state,
             admin_token=admin_token,
+            tenants=settings.tenants,
         )
     )
 

@@ -48,11 +48,13 @@ def ask(url: str, service: str, method: str, request: Any) -> Any:
 
     from cupool.addresses import grpc_target
     from cupool.brokers import ask_leader
+    from cupool.config import load
     from cupool.proto.v1 import pool_pb2_grpc as rpc
 
     tokens = {
         f"cupool-{who}-token": os.environ.get(f"CUPOOL_{who.upper()}_TOKEN", "") for who in _WHO
     }
+    tokens["cupool-tenant-token"] = load().settings.tenant_token
     metadata = tuple((key, token) for key, token in tokens.items() if token)
 
     def one(address: str) -> Any:
@@ -74,6 +76,8 @@ def _failure(url: str, exc: Any) -> Exception:
         return ConfigurationError(str(exc.details()), remedy="see the pool:   cupool status")
     if code == "PERMISSION_DENIED":
         remedy = "on the broker's machine, or with the token in CUPOOL_ADMIN_TOKEN"
+        if "tenant " in str(exc.details()):
+            remedy = "give the tenant's token:   export CUPOOL_TENANT_TOKEN=..."
         return ConfigurationError(f"the broker at {url} refuses: {exc.details()}", remedy=remedy)
     if code == "UNIMPLEMENTED":
         text = f"the broker at {url} is of an older version and cannot do that"

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields
+from dataclasses import Field, fields
+from typing import Any
 
 from cupool.config import Settings, config_files, load
+
+
+def _shown(setting: Field[Any], value: object) -> object:
+    """Return a value as people may see it."""
+    return "(set)" if value and setting.metadata["secret"] else value
 
 
 def show(*, as_json: bool, flags: dict[str, str] | None = None) -> None:
@@ -15,7 +21,7 @@ def show(*, as_json: bool, flags: dict[str, str] | None = None) -> None:
     rows = [
         {
             "name": setting.name,
-            "value": getattr(loaded.settings, setting.name),
+            "value": _shown(setting, getattr(loaded.settings, setting.name)),
             "origin": loaded.origins[setting.name],
             "env": setting.metadata["env"],
             "doc": setting.metadata["doc"],
