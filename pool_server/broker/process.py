@@ -81,9 +81,7 @@ async def serve(
         broker.follow(None, "it has just started")
         holder = f"{os.uname().nodename}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         election = asyncio.create_task(Election(store, broker, holder, url).run())
-    rpc.add_BrokerServicer_to_server(broker, server)  # type: ignore[no-untyped-call]
-    rpc.add_NodeServicer_to_server(NodeService(broker), server)  # type: ignore[no-untyped-call]
-    rpc.add_AdminServicer_to_server(AdminService(broker), server)  # type: ignore[no-untyped-call]
+    _add_services(broker, server)
     health = await _add_extras(server)
     await server.start()
     log.info("broker listens", extra={"url": url})
@@ -104,6 +102,12 @@ async def serve(
     with contextlib.suppress(asyncio.CancelledError):
         await server.stop(_LAST_WORD_S)
     log.info("broker stopped; sessions go on without it")
+
+
+def _add_services(broker: BrokerService, server: grpc.aio.Server) -> None:
+    rpc.add_BrokerServicer_to_server(broker, server)  # type: ignore[no-untyped-call]
+    rpc.add_NodeServicer_to_server(NodeService(broker), server)  # type: ignore[no-untyped-call]
+    rpc.add_AdminServicer_to_server(AdminService(broker), server)  # type: ignore[no-untyped-call]
 
 
 def _wall_clock() -> Callable[[], float]:
