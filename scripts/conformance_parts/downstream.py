@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from conformance_parts.places import ROOT, Place, cache
+from conformance_parts.places import ROOT, Place, cache, pip
 
 _REQUIREMENTS = (
     "array-api-compat==1.16.0",
@@ -117,9 +117,9 @@ def _environment() -> Path:
     if done.is_file():
         return home
     subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-    pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     # cupool is installed for its requirements only: PYTHONPATH puts this tree before it.
-    subprocess.run([*pip, f"{ROOT}[server]", *_REQUIREMENTS], check=True)
+    arguments = ["install", f"{ROOT}[server]", *_REQUIREMENTS]
+    pip(home / "bin" / "python", arguments, os.environ)
     done.touch()
     return home
 
@@ -135,9 +135,8 @@ def _unpacked(source: str, home: Path) -> Path:
     if not (folder / "complete").is_file():
         into = folder.parent
         into.mkdir(parents=True, exist_ok=True)
-        command = [str(home / "bin" / "python"), "-m", "pip", "download", "--quiet", "--no-deps"]
-        command += ["--no-binary", package, source, "--dest", str(into)]
-        subprocess.run(command, check=True, env=dict(os.environ))
+        arguments = ["download", "--no-deps", "--no-binary", package, source, "--dest", str(into)]
+        pip(home / "bin" / "python", arguments, os.environ)
         archive = next(into.glob(f"{package.replace('-', '_')}-{version}.tar.gz"))
         with tarfile.open(archive) as opened:
             opened.extractall(into, filter="data")

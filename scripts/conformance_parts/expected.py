@@ -9,6 +9,8 @@ from pathlib import Path
 
 _SEPARATOR = "  # "
 FAILURES = ("failed", "error", "crashed")
+OWN_FAULT = "the suite's own fault: "
+"""How a reason begins if the test fails with CuPy itself, or with any other CuPy."""
 
 
 @dataclass(frozen=True)

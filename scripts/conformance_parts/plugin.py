@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from conformance_parts import expected, private_names
+from cupool import errors as _errors
 from cupool.client_shim import session as _session
 
 _UPSTREAM = bool(os.environ.get("CUPOOL_CONFORMANCE_PRIVATE"))
@@ -38,6 +39,7 @@ class _Record:
         self._file = open(_RESULTS, "a")
         self.asked: Counter[str] = Counter()
         self.relaid: Counter[str] = Counter()
+        self.mismatches: Counter[str] = Counter()
         self.waits = 0
 
     def write(self, **fields: Any) -> None:
@@ -71,7 +73,19 @@ def _take_counters(one: Any) -> None:
     one.pipeline.counters.waits = 0
 
 
+def _count_mismatches() -> None:
+    """Count them where they arrive: a test may expect any error, or end before the next wait."""
+    make = _errors.PredictionMismatch.__init__
+
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        _record.mismatches[str(args[0]) if args else "no message"] += 1
+        make(self, *args, **kwargs)
+
+    _errors.PredictionMismatch.__init__ = made  # type: ignore[method-assign]
+
+
 _count_waits()
+_count_mismatches()
 
 # -------------------------------------------------------------------- what is run
 
@@ -168,6 +182,12 @@ def pytest_collectreport(report: Any) -> None:
 def pytest_sessionfinish() -> None:
     for one in list(_session._sessions):
         _take_counters(one)
-    counts = {"asked": _record.asked, "relaid": _record.relaid, "waits": _record.waits}
-    _record.write(counts=counts)
+    _record.write(
+        counts={
+            "asked": _record.asked,
+            "relaid": _record.relaid,
+            "mismatches": _record.mismatches,
+            "waits": _record.waits,
+        }
+    )
     sys.stdout.flush()

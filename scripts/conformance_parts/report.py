@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from conformance_parts.expected import FAILURES, Verdict
+from conformance_parts.expected import FAILURES, OWN_FAULT, Verdict
 from conformance_parts.running import Results
 
 _COLUMNS = ("passed", "failed", "expected", "skipped", "xfailed")
@@ -34,6 +34,12 @@ def table(units: Sequence[str], results: Results, verdict: Verdict) -> str:
         share = f"{100 * row['passed'] / judged:8.2f} %" if judged else " " * 10
         seconds = sum(results.seconds.values()) if unit == "total" else results.seconds.get(unit, 0)
         lines.append(f"{unit:{width}}{numbers}{share}{seconds:8.0f}")
+    own = sum(reason.startswith(OWN_FAULT) for reason in verdict.expected.values())
+    judged = total["passed"] + total["failed"] + total["expected"] - own
+    if own and judged:
+        share = f"{100 * total['passed'] / judged:.2f} %"
+        lines.append(f"without {own} faults of the suite itself: {share}")
+    lines.append(f"prediction mismatches: {results.mismatches.total()}")
     return "\n".join(lines)
 
 
@@ -70,6 +76,7 @@ def counts(title: str, counter: Counter[str], waits: int | None = None) -> str:
 def judgement(results: Results, verdict: Verdict, most: int = 40) -> str:
     """Return what is not as expected."""
     lines = [f"not finished: {unit}: {why}" for unit, why in sorted(results.broken.items())]
+    lines += [f"prediction mismatch: {n} times: {text}" for text, n in results.mismatches.items()]
     lines += [f"fails, and should not: {test}" for test in sorted(verdict.unexpected)]
     lines += [f"expected to fail: {x.pattern}: {why}" for x, why in verdict.stale.items()]
     if not lines:

@@ -47,6 +47,7 @@ class Results:
         outcomes, why: of each test: passed, failed, error, crashed, skipped, xfailed.
         asked: operations whose results' metadata had to be asked for.
         relaid: operations whose results had to be copied into the promised layout.
+        mismatches: results of another shape or dtype than the shim promised, by message.
         seconds: by piece.
         broken: pieces whose process did not finish, and why.
     """
@@ -55,6 +56,7 @@ class Results:
     why: dict[str, str] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     relaid: Counter[str] = field(default_factory=Counter)
+    mismatches: Counter[str] = field(default_factory=Counter)
     waits: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class Results:
         if "counts" in row:
             self.asked.update(row["counts"]["asked"])
             self.relaid.update(row["counts"]["relaid"])
+            self.mismatches.update(row["counts"]["mismatches"])
             self.waits += row["counts"]["waits"]
             return
         self.outcomes[row["test"]] = row["outcome"]
@@ -76,6 +79,7 @@ class Results:
     def from_json(cls, stored: dict[str, Any]) -> Results:
         made = cls(**stored)
         made.asked, made.relaid = Counter(made.asked), Counter(made.relaid)
+        made.mismatches = Counter(made.mismatches)
         return made
 
 

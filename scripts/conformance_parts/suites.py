@@ -7,7 +7,6 @@ lacks, `install_tests` is about building CuPy, and `import_tests` is a script wi
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tarfile
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from conformance_parts.downstream import DOWNSTREAM, Downstream
-from conformance_parts.places import EXPECTED, ROOT, Place, cache
+from conformance_parts.places import EXPECTED, ROOT, Place, cache, pip
 
 __all__ = ["CORE", "EXPECTED", "ROOT", "SUITES", "Suite", "Upstream"]
 
@@ -102,7 +101,7 @@ def _fetch(suite: Upstream) -> Path:
 
 
 def _download(suite: Upstream, into: Path) -> None:
-    command = [sys.executable, "-m", "pip", "download", f"{suite.package}=={suite.version}"]
-    command += ["--no-deps", "--no-binary", suite.package, "--quiet", "--dest", str(into)]
+    arguments = ["download", f"{suite.package}=={suite.version}"]
+    arguments += ["--no-deps", "--no-binary", suite.package, "--dest", str(into)]
     # CuPy's build looks for CUDA, even to tell its version, unless it builds for its documents.
-    subprocess.run(command, check=True, env={**os.environ, "READTHEDOCS": "True"})
+    pip(sys.executable, arguments, {**os.environ, "READTHEDOCS": "True"})

@@ -244,6 +244,10 @@ def test_iteration_and_structured_fields() -> None:
     assert rows.get()["x"].tolist() == [5.0, 5.0]
     with pytest.raises(ValueError, match="aligned"):
         cp.zeros(2, dtype="i4,f8")["f1"]
+    assert cp.array([(1, 2.0)], dtype=[("n", "i8"), ("x", "f8")])["n"].item() == 1
+    for make in (lambda d: cp.zeros(2, d), lambda d: np.empty_like(rows, dtype=d), rows.view):
+        with pytest.raises(TypeError, match="unhashable"):
+            make([("n", "i8"), ("x", "f8")])
 
 
 def test_the_cuda_array_interface_leads_back_to_our_arrays() -> None:

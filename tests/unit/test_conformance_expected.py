@@ -91,6 +91,23 @@ def test_the_table_counts_expected_failures_apart() -> None:
     assert rows["total"] == ["1", "1", "1"]
 
 
+def test_faults_of_the_suite_itself_are_told_apart() -> None:
+    results = running.Results(outcomes={A: "failed", B: "passed"})
+    verdict = expected.compare(results.outcomes, [Line(A, f"{expected.OWN_FAULT}why")], UNITS)
+    lines = report.table(UNITS, results, verdict).split("\n")
+    assert lines[-2] == "without 1 faults of the suite itself: 100.00 %"
+    assert " 50.00 %" in lines[-3]
+
+
+def test_prediction_mismatches_are_counted_and_named() -> None:
+    counts = {"asked": {}, "relaid": {}, "mismatches": {"add: (2,) promised": 2}, "waits": 0}
+    results = running.Results()
+    results.take({"counts": counts})
+    verdict = expected.Verdict()
+    assert report.table(UNITS, results, verdict).endswith("prediction mismatches: 2")
+    assert "prediction mismatch: 2 times: add: (2,) promised" in report.judgement(results, verdict)
+
+
 def test_committed_files_can_be_read_and_name_each_test_once() -> None:
     files = sorted((ROOT / "tests" / "conformance_expected").glob("*.txt"))
     assert files

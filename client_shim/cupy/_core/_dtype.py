@@ -16,10 +16,14 @@ def get_dtype(spec: Any) -> DType:
     """Return the native dtype of a specification (`None` = float64, as NumPy).
 
     Raises:
-        TypeError: not a dtype.
+        TypeError: not a dtype, or fields as a list or dict: CuPy looks a specification up, which
+            must have a hash. dask asks by that error whether there are structured arrays.
         ValueError: a dtype that CuPy does not have.
     """
-    dtype = spec if isinstance(spec, np.dtype) else np.dtype(spec)
+    dtype = spec
+    if not isinstance(spec, np.dtype):
+        hash(spec)
+        dtype = np.dtype(spec)
     if dtype.char in NUMERIC_CHARS and dtype.isnative:
         return dtype
     return check_supported(dtype)

@@ -78,7 +78,7 @@ def array(
     if subok:
         raise NotImplementedError("subok is not supported")
     char = core.order_char(order or "K", allowed="CFAK")
-    wanted = None if dtype is None else get_dtype(dtype)
+    wanted = None if dtype is None else get_dtype(np.dtype(dtype))  # fields may be a list here
     source = from_cupy_like(obj)
     if source is not None:
         made = _from_array(source, wanted, copy, char)
