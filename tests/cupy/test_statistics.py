@@ -109,8 +109,9 @@ def test_histograms() -> None:
             xp.digitize(a, xp.array([3.0, 2, 1]), right=True),
         ]
 
-    with no_waits():
+    with waits() as seen:  # CuPy waits for these, too: their values decide whether a call is right
         run(cp)
+    assert seen == ["synchronize"] * 4
     same(run)
     bins = cp.array([0.0, 1.0])
     assert cp.histogram(cp.ones(2), bins)[1] is bins
@@ -120,6 +121,23 @@ def test_histograms() -> None:
         cp.histogram(cp.ones(2), 0)
     with pytest.raises(NotImplementedError):
         cp.histogram(cp.ones(2, dtype=complex))
+
+
+def test_bad_values_for_histograms_are_told_at_the_call_as_cupy_does() -> None:
+    a, falling = cp.ones(2), cp.array([2.0, 1.0])
+    for call in (
+        lambda: cp.histogram(a, falling),
+        lambda: cp.histogramdd(a, [falling]),
+        lambda: cp.histogram2d(a, a, [falling, falling]),
+    ):
+        with pytest.raises(ValueError, match="monotonically"):
+            call()
+    with pytest.raises(ValueError, match="not finite"):
+        cp.histogram(cp.array([1.0, np.nan]))
+    with no_waits():
+        cp.histogram(a, [0, 1, 2])
+        cp.histogram(cp.arange(3))
+        cp.histogram(a, 3, range=(0, 2))
 
 
 def test_bincount_waits_once() -> None:

@@ -50,6 +50,13 @@ def _edges(bins: Any) -> ndarray:
     return asarray(host)
 
 
+def _rests_on_values(x: ndarray, edges: Any, limits: Any) -> bool:
+    """Tell whether values on the device decide if a call is right: edges, or what sets a range."""
+    if isinstance(edges, ndarray):
+        return True
+    return np.ndim(edges) == 0 and limits is None and x.dtype.kind == "f"
+
+
 def _weighted(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind == "c":
         return np.dtype(np.complex128)
@@ -70,7 +77,8 @@ def histogram(
         the counts (or densities, or sums of weights), and the edges.
 
     Raises:
-        ValueError: bad bins, range or weights; what depends on device data, at the next wait.
+        ValueError: bad bins, range or weights. Edges on the device, and a range that is taken
+            from floating-point data, cost a wait, as with CuPy.
         NotImplementedError: complex input, rules for bins by name.
     """
     if x.dtype.kind == "c":
@@ -92,6 +100,7 @@ def histogram(
     if isinstance(bins, str):
         raise NotImplementedError("only integer and array bins are implemented")
     given: ndarray | None = None
+    judged = _rests_on_values(x, bins, range)
     if isinstance(bins, ndarray) or np.ndim(bins) == 1:
         given = bins = _edges(bins)
         edges_spec = (given.shape, given.dtype, _shadow.order_of(given._shadow))
@@ -113,6 +122,8 @@ def histogram(
     spec = ((edges_spec[0][0] - 1,), counted, "C")
     args = (x, bins, range, bool(density), weights)
     counts, edges = calls.call("histogram", args, None, spec, edges_spec)
+    if judged:
+        core.session_of(x).synchronize()
     return counts, edges if given is None else given
 
 
@@ -130,7 +141,7 @@ def histogramdd(
         the counts as float64, and a list of the edges of each axis.
 
     Raises:
-        ValueError: bins, range or weights that do not fit.
+        ValueError: bins, range or weights that do not fit; waits as `histogram` does.
     """
     if isinstance(sample, ndarray):
         if sample.ndim == 1:
@@ -170,6 +181,8 @@ def histogramdd(
     args = (sample, bins, [None if x is None else tuple(x) for x in limits], weights, bool(density))
     shape = tuple(s[0][0] - 1 for s in specs)
     counts, *edges = calls.call("histogramdd", args, None, (shape, _FLOAT, "C"), *specs)
+    if any(_rests_on_values(sample, *axis) for axis in zip(bins, limits, strict=True)):
+        core.session_of(sample).synchronize()
     return counts, [
         bins[i] if isinstance(bins[i], ndarray) else edge for i, edge in enumerate(edges)
     ]
