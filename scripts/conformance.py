@@ -19,7 +19,7 @@ import os
 import sys
 from pathlib import Path
 
-from conformance_parts import coverage, expected, report, running
+from conformance_parts import coverage, expected, measured, report, running
 from conformance_parts.suites import CORE, EXPECTED, SUITES, Suite
 
 
@@ -35,7 +35,8 @@ def _arguments() -> argparse.Namespace:
     add("--pool", default="", help="broker of the pool; default: one of its own per process")
     add("--carrier", default="auto", help="how data travels")
     add("--json", type=Path, help="write everything there")
-    add("--from", dest="stored", type=Path, help="do not run, take what --json wrote")
+    add("--from", dest="stored", type=Path, action="append", help="take what --json wrote, joined")
+    add("--record", action="store_true", help="write the totals down for the coverage page")
     add("--waits", action="store_true", help="list operations whose metadata was asked for")
     add("--layouts", action="store_true", help="list operations whose results were re-laid")
     add("--failures", action="store_true", help="list every unexpected failure with its message")
@@ -57,8 +58,12 @@ def _units(suite: Suite, tests: Path, arguments: argparse.Namespace) -> list[str
 
 def _run(suite: Suite, arguments: argparse.Namespace) -> tuple[running.Results, list[str]]:
     if arguments.stored:
-        stored = json.loads(arguments.stored.read_text())
-        return running.Results.from_json(stored["results"]), stored["units"]
+        joined, units = running.Results(), []
+        for path in arguments.stored:
+            stored = json.loads(path.read_text())
+            joined.merge(running.Results.from_json(stored["results"]))
+            units += stored["units"]
+        return joined, units
     place = suite.place()
     units = _units(suite, place.folder, arguments)
     options = running.Options(
@@ -107,6 +112,9 @@ def main() -> int:
         print(report.counts("metadata asked for", results.asked, results.waits))
     if arguments.layouts:
         print(report.counts("results re-laid", results.relaid))
+    if arguments.record:
+        place = "core folders, " if arguments.core else ""
+        measured.store(f"{suite.name} ({place}{mode})", results, verdict)
     if arguments.update:
         _update(path, results, verdict, arguments)
         return 0

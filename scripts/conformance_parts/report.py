@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from conformance_parts.expected import FAILURES, OWN_FAULT, Verdict
+from conformance_parts import measured
+from conformance_parts.expected import FAILURES, Verdict
 from conformance_parts.running import Results
 
 _COLUMNS = ("passed", "failed", "expected", "skipped", "xfailed")
@@ -34,11 +35,10 @@ def table(units: Sequence[str], results: Results, verdict: Verdict) -> str:
         share = f"{100 * row['passed'] / judged:8.2f} %" if judged else " " * 10
         seconds = sum(results.seconds.values()) if unit == "total" else results.seconds.get(unit, 0)
         lines.append(f"{unit:{width}}{numbers}{share}{seconds:8.0f}")
-    own = sum(reason.startswith(OWN_FAULT) for reason in verdict.expected.values())
-    judged = total["passed"] + total["failed"] + total["expected"] - own
-    if own and judged:
-        share = f"{100 * total['passed'] / judged:.2f} %"
-        lines.append(f"without {own} faults of the suite itself: {share}")
+    if own := measured.count(results, verdict)["own"]:
+        judged = total["passed"] + total["failed"] + total["expected"] - own
+        told = measured.share(total["passed"], judged)
+        lines.append(f"without {own} faults of the suite itself: {told}")
     lines.append(f"prediction mismatches: {results.mismatches.total()}")
     return "\n".join(lines)
 

@@ -72,6 +72,13 @@ class Results:
         self.outcomes[row["test"]] = row["outcome"]
         self.why[row["test"]] = row["why"]
 
+    def merge(self, other: Results) -> None:
+        """Add what came out of other pieces."""
+        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
+            if isinstance(mine, dict):
+                mine.update(theirs)  # a Counter adds up
+        self.waits += other.waits
+
     def as_json(self) -> dict[str, Any]:
         return dict(vars(self))
 

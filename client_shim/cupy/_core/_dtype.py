@@ -20,7 +20,7 @@ def get_dtype(spec: Any) -> DType:
             must have a hash. dask asks by that error whether there are structured arrays.
         ValueError: a dtype that CuPy does not have.
     """
-    dtype = spec
+    dtype: DType = spec
     if not isinstance(spec, np.dtype):
         hash(spec)
         dtype = np.dtype(spec)
