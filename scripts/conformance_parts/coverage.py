@@ -128,6 +128,8 @@ def _reasons() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(EXPECTED.glob("*.txt")):
         for line in expected.read(path):
+            if line.reason.startswith(expected.OWN_FAULT):
+                continue
             for name in _NAME_IN_REASON.findall(line.reason):
                 found.setdefault(name, line.reason)
     return found

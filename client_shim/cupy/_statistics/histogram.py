@@ -57,6 +57,15 @@ def _rests_on_values(x: ndarray, edges: Any, limits: Any) -> bool:
     return np.ndim(edges) == 0 and limits is None and x.dtype.kind == "f"
 
 
+def _check_weights(x: ndarray, weights: Any) -> None:
+    if weights is None:
+        return
+    if not isinstance(weights, ndarray):
+        raise ValueError("weights must be a cupy.ndarray")
+    if weights.shape != x.shape:
+        raise ValueError("weights should have the same shape as a.")
+
+
 def _weighted(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind == "c":
         return np.dtype(np.complex128)
@@ -92,11 +101,7 @@ def histogram(
             stacklevel=2,
         )
         x = x.astype(np.uint8)
-    if weights is not None:
-        if not isinstance(weights, ndarray):
-            raise ValueError("weights must be a cupy.ndarray")
-        if weights.shape != x.shape:
-            raise ValueError("weights should have the same shape as a.")
+    _check_weights(x, weights)
     if isinstance(bins, str):
         raise NotImplementedError("only integer and array bins are implemented")
     given: ndarray | None = None
