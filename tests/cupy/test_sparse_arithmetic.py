@@ -162,7 +162,10 @@ def test_construction_of_the_usual_matrices() -> None:
             host.diags([np.ones(3), np.arange(4.0)], [-1, 0]),
         ),
         (sparse.kron(made(A), made(B)), host.kron(a, b)),
-        (sparse.kronsum(made(A[:, :3]), made(B[:, :3])), host.kronsum(A[:, :3], B[:, :3])),
+        (
+            sparse.kronsum(made(A[:, :3]), made(B[:, :3])),
+            host.kronsum(host.coo_matrix(A[:, :3]), host.coo_matrix(B[:, :3])),
+        ),
         (sparse.vstack([made(A), made(B)]), host.vstack([a, b])),
         (sparse.hstack([made(A, "csc"), made(B, "csc")]), host.hstack([a, b])),
         (
