@@ -90,6 +90,33 @@ def test_carray_and_cindexer(bench):
     assert np.array_equal(out, view.ravel() + 0.5)
 
 
+def test_carray_and_cindexer_are_made_from_lists(bench):
+    out = np.zeros(10, np.int64)
+    source = """#include <cupy/carray.cuh>
+        extern "C" __global__ void k(long long* o, int* data) {
+            CArray<int, 2, true> whole(data, {3, 4}); CArray<int, 2> turned(data, {4, 3}, {4, 16});
+            o[0] = whole[{1, 2}]; o[1] = turned[{1, 2}]; o[2] = turned[4]; o[3] = whole.strides()[0];
+            CIndexer<2> n({3, 4}, {2, 1}); o[4] = n.get()[0] * 10 + n.get()[1]; o[5] = n.size();
+            CIndexer<2> none; o[6] = none.get()[1]; CIndexer<2> m({3, 4}); m.set(7);
+            o[7] = m.get()[0] * 10 + m.get()[1]; }"""
+    bench.run(source, 1, 1, out, np.arange(12, dtype=np.int32))
+    assert out.tolist() == [6, 9, 5, 16, 21, 12, 0, 13, 0, 0]
+
+
+def test_carray_gives_tuples_in_jit_mode(bench):
+    out = np.zeros(8, np.int64)
+    source = """#define CUPY_JIT_MODE
+        #include <cupy/carray.cuh>
+        extern "C" __global__ void k(long long* o, int* data) {
+            using namespace cuda::std; CArray<int, 3> a(data, {2, 3, 4}, {48, 16, 4});
+            o[0] = get<2>(a.get_shape()); o[1] = get<0>(a.get_strides());
+            o[2] = a._indexing(make_tuple(1, 2, 3)); a._indexing(make_tuple(0, 0, 1)) = -5;
+            auto row = a._slicing(make_tuple(1, 1), Dim<2>()); o[3] = row[{2}]; o[4] = row.size();
+            auto plane = a._slicing(1); o[5] = plane[{0, 1}]; o[6] = plane.ndim; o[7] = a[1]; }"""
+    bench.run(source, 1, 1, out, np.arange(24, dtype=np.int32))
+    assert out.tolist() == [4, 48, 23, 18, 4, 13, 2, -5]
+
+
 def test_atomics_and_float16(bench):
     real, wide, half = np.float32([0.5, 0.5]), np.int64([5]), np.zeros(40, np.float16)
     double = np.array([-1.0, 1.0])

@@ -1,6 +1,7 @@
-"""Headers of the C++ standard library, which NVRTC lacks: libcu++ stands in for them.
+"""Headers that NVRTC cannot read: those of the C++ standard library, and CUB as a whole.
 
-What a source includes of them is taken from it and put before it, so that lines keep their numbers.
+libcu++ stands in for the standard library. Of CUB a kernel gets what works within kernels. All is
+taken from the source and put before it, so that lines keep their numbers.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import re
 
 _INCLUDE = re.compile(
-    r"^[ \t]*#[ \t]*include[ \t]*<(\w+(?:\.h)?|thrust/complex\.h)>[^\n]*$", re.MULTILINE
+    r"^[ \t]*#[ \t]*include[ \t]*[<\"](\w+(?:\.h)?|thrust/complex\.h|cub/cub\.cuh)[>\"][^\n]*$",
+    re.MULTILINE,
 )
 _CXX = frozenset(
     "array atomic bit cassert cfloat chrono climits cmath complex concepts cstddef cstdint cstdlib"
@@ -35,16 +37,37 @@ _THRUST = (
     + "}"
 )
 """Thrust's own complex numbers need headers that NVRTC lacks."""
+_CUB = {
+    "block": "adjacent_difference discontinuity exchange histogram load merge_sort radix_rank"
+    " radix_sort reduce scan shuffle store",
+    "warp": "exchange load merge_sort reduce scan store",
+    "thread": "load operators reduce scan store",
+}
+_CUB_ALWAYS = ("thread/thread_operators", "util_ptx", "util_type")
+"""CUB without what runs on the host (its device-wide algorithms, which launch kernels)."""
+
+
+def _cub(source: str) -> list[str]:
+    """Return CUB's headers whose subject a source names: reading all of them takes a second."""
+    names = [*_CUB_ALWAYS]
+    for place, subjects in _CUB.items():
+        for subject in subjects.split():
+            if subject.replace("_", "") in source.replace("_", "").lower():
+                names.append(f"{place}/{place}_{subject}")
+    return [f"#include <cub/{name}.cuh>" for name in dict.fromkeys(names)]
 
 
 def provide(source: str) -> str:
     """Return a source whose standard headers are those of libcu++; others are left alone."""
     wanted: dict[str, None] = {}
-    thrust = False
+    thrust = cub = False
 
     def take(found: re.Match[str]) -> str:
-        nonlocal thrust
+        nonlocal thrust, cub
         name = found[1]
+        if name == "cub/cub.cuh":
+            cub = True
+            return ""
         thrust |= name.startswith("thrust/")
         if name in _BUILT_IN:
             return ""
@@ -55,9 +78,10 @@ def provide(source: str) -> str:
         return ""
 
     text = _INCLUDE.sub(take, source)
-    if not wanted:
+    if not wanted and not cub:
         return text
-    lines = [f"#include <cuda/std/{name}>" for name in ("cstddef", *wanted)]
+    lines = _cub(source) if cub else []
+    lines += [f"#include <cuda/std/{name}>" for name in ("cstddef", *wanted)]
     lines.append("namespace std { using namespace cuda::std; }")
     if "cstdint" in wanted:
         lines.append(_INTEGERS)

@@ -3,8 +3,10 @@ first contents."""
 
 from __future__ import annotations
 
+import json
 import re
 import struct
+from array import array
 from dataclasses import dataclass, field
 
 from cupool.pool_server.devices.ptx.errors import PtxError
@@ -15,7 +17,11 @@ GAP_BYTES = 64
 """Between two variables, so that running over the end of one is found."""
 
 _FLOAT = re.compile(r"0[fF]([0-9a-fA-F]{8})$|0[dD]([0-9a-fA-F]{16})$")
-_DECIMALS = re.compile(r"(?:\s*-?(?:0|[1-9][0-9]*)\s*(?:,(?=.)|$))+")
+_DECIMALS = re.compile(r"[\d\s,-]*", re.ASCII)
+_TABLE_CODES = {
+    "u8": "B", "b8": "B", "s8": "b", "u16": "H", "b16": "H", "s16": "h", "u32": "I", "b32": "I",
+    "s32": "i", "u64": "Q", "b64": "Q", "s64": "q",
+}  # fmt: skip
 _INTEGER = re.compile(r"([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?$")
 
 
@@ -60,6 +66,17 @@ def parse_bits(text: str, type_: str) -> int | None:
             return int(struct.unpack("<I", struct.pack("<f", number))[0])
         return int(struct.unpack("<Q", struct.pack("<d", number))[0])
     return None if integer is None else integer & ((1 << (8 * SIZES[type_])) - 1)
+
+
+def _decimal_table(text: str, type_: str) -> bytes | None:
+    """Return the bytes of plain decimal integers, or None: tables may have 100,000 of them."""
+    code = _TABLE_CODES.get(type_)
+    if code is None or not _DECIMALS.fullmatch(text):
+        return None
+    try:
+        return array(code, json.loads(f"[{text}]")).tobytes()
+    except (ValueError, OverflowError):  # octal, or out of range: to be read one by one
+        return None
 
 
 @dataclass(slots=True)
@@ -115,10 +132,9 @@ class Layout:
         if text[0] == "{":
             text = text.replace("{", "").replace("}", "")
         data = bytearray()
-        if variable.type[0] in "sub" and _DECIMALS.fullmatch(text):  # tables may be long
-            mask = (1 << (8 * size)) - 1
-            data += b"".join((int(v) & mask).to_bytes(size, "little") for v in text.split(","))
-            text = ""
+        table = _decimal_table(text, variable.type)
+        if table is not None:
+            data, text = bytearray(table), ""
         for value in split_operands(text):
             bits = parse_bits(value, variable.type)
             if bits is None:

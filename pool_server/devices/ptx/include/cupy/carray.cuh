@@ -14,6 +14,13 @@
        i < (n); i += static_cast<ptrdiff_t>(blockDim.x) * gridDim.x)
 
 #include <cupy/float16.cuh>
+#ifdef CUPY_JIT_MODE
+#include <cuda/std/tuple>
+#include <cuda/std/utility>
+#endif
+
+/* The number of a dimension as a type, for CArray::_slicing. */
+template <int dim> struct Dim {};
 
 namespace cupy {
 namespace type_traits {
@@ -114,6 +121,15 @@ class CArray {
     }
   }
 
+  template <typename Int1, typename Int2>
+  __device__ CArray(T* data, std::initializer_list<Int1> shape, std::initializer_list<Int2> strides)
+      : CArray(data, shape.begin(), strides.begin()) {}
+
+  template <typename Int, typename U = T>
+  __device__ CArray(typename cupy::type_traits::enable_if<_c_contiguous, U>::type* data,
+                    std::initializer_list<Int> shape)
+      : CArray(data, shape.begin()) {}
+
   template <typename Int, typename U = T>
   __device__ CArray(typename cupy::type_traits::enable_if<_c_contiguous, U>::type* data, const Int* shape)
       : data_(data), size_(1) {
@@ -134,6 +150,39 @@ class CArray {
   __device__ const T& operator[](const Int (&index)[_ndim]) const { return *at(offset(index)); }
   __device__ T& operator[](ptrdiff_t i) { return *at(linear_offset(i)); }
   __device__ const T& operator[](ptrdiff_t i) const { return *at(linear_offset(i)); }
+
+#ifdef CUPY_JIT_MODE
+  __device__ auto get_shape() const { return as_tuple(shape_, cuda::std::make_index_sequence<_ndim>()); }
+  __device__ auto get_strides() const { return as_tuple(strides_, cuda::std::make_index_sequence<_ndim>()); }
+
+  /* The element at a tuple of indices, one for each dimension. */
+  template <typename Tuple>
+  __device__ T& _indexing(const Tuple& index) const {
+    return *at(tuple_offset(index, cuda::std::make_index_sequence<_ndim>()));
+  }
+
+  /* What is left of an array whose first dimensions have an index. */
+  template <typename Tuple, int fixed>
+  __device__ CArray<T, _ndim - fixed, _c_contiguous, _use_32bit_indexing> _slicing(const Tuple& index, Dim<fixed>) const {
+    return CArray<T, _ndim - fixed, _c_contiguous, _use_32bit_indexing>(
+        at(tuple_offset(index, cuda::std::make_index_sequence<fixed>())), shape_ + fixed, strides_ + fixed);
+  }
+  __device__ CArray<T, _ndim - 1, _c_contiguous, _use_32bit_indexing> _slicing(int index) const {
+    return _slicing(cuda::std::make_tuple(index), Dim<1>());
+  }
+
+ private:
+  template <size_t... dims>
+  __device__ auto as_tuple(const ptrdiff_t* values, cuda::std::index_sequence<dims...>) const {
+    return cuda::std::make_tuple(values[dims]...);
+  }
+  template <typename Tuple, size_t... dims>
+  __device__ ptrdiff_t tuple_offset(const Tuple& index, cuda::std::index_sequence<dims...>) const {
+    return (ptrdiff_t(0) + ... + (strides_[dims] * static_cast<ptrdiff_t>(cuda::std::get<dims>(index))));
+  }
+
+ public:
+#endif
 
   __device__ iterator begin_ptr() const { return make_iterator(data_, static_cast<iterator*>(0)); }
   __device__ iterator end_ptr() const { return begin_ptr() + (_ndim ? shape_[0] : 1); }
@@ -188,13 +237,27 @@ class CIndexer {
   typedef ptrdiff_t index_array[_ndim];
 
  public:
+  __device__ CIndexer() : size_(1), shape_(), index_() {}
+
   template <typename Int>
-  __device__ explicit CIndexer(const Int* shape) : size_(1) {
+  __device__ explicit CIndexer(const Int* shape) : size_(1), index_() {
     for (int d = 0; d < _ndim; ++d) {
       shape_[d] = shape[d];
       size_ *= shape[d];
     }
   }
+
+  template <typename Int1, typename Int2>
+  __device__ CIndexer(const Int1* shape, const Int2* index) : CIndexer(shape) {
+    for (int d = 0; d < _ndim; ++d) index_[d] = index[d];
+  }
+
+  template <typename Int>
+  __device__ CIndexer(std::initializer_list<Int> shape) : CIndexer(shape.begin()) {}
+
+  template <typename Int1, typename Int2>
+  __device__ CIndexer(std::initializer_list<Int1> shape, std::initializer_list<Int2> index)
+      : CIndexer(shape.begin(), index.begin()) {}
 
   __device__ ptrdiff_t size() const { return size_; }
 
