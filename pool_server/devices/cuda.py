@@ -289,7 +289,11 @@ class CudaDevice(Device):
         self._limit_bytes = size_bytes
         self._pool.set_limit(size=min(size_bytes or self._granted_bytes, self._granted_bytes))
 
+    def take_printed(self) -> str:
+        return self._kernels.take_printed()
+
     def close(self) -> None:
+        self._kernels.close()
         # The process ends with the session, and its context with it: nothing to give back.
         self._functions.clear()
 
@@ -306,7 +310,8 @@ class CudaDevice(Device):
                 raise DeviceLost(status, str(exc)) from None
             if isinstance(exc, self._errors.cuda):
                 raise CUDARuntimeError(status, str(exc)) from None
-            raise CUDADriverError(status) from None
+            # CuPy's own text has one line; what a pool behind this one says follows in others.
+            raise CUDADriverError(status, str(exc).partition("\n")[2]) from None
 
 
 class _ErrorClasses:

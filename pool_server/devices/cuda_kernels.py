@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ import numpy as np
 
 from cupool.errors import ProtocolViolation
 from cupool.pool_server.devices.base import Device, Layout
+from cupool.pool_server.devices.cuda_output import KernelOutput
 from cupool.pool_server.devices.errors import CompileException, CUDADriverError
 from cupool.pool_server.devices.kernel_sources import (
     SCALAR_BYTES,
@@ -47,6 +49,7 @@ class CudaKernels:
     def __init__(self, device: Device, cupy: Any) -> None:
         self._device = device
         self._cupy = cupy
+        self._output: KernelOutput | None = None
         self._rows: dict[str, Callable[..., Any]] = {
             "RawModule": self._module,
             "RawModule.load": self._load,
@@ -73,6 +76,8 @@ class CudaKernels:
         outs: Sequence[Layout | None],
     ) -> list[Any]:
         """Do one row; return its new arrays or objects, or the answer of a query."""
+        if self._output is None:
+            self._output = KernelOutput()
         try:
             if name.endswith(".call"):
                 made: list[Any] = self._rows[name](*args, outs=outs)
@@ -81,6 +86,16 @@ class CudaKernels:
         except self._cupy.cuda.compiler.CompileException as exc:
             raise CompileException(exc.get_message()[:_MAX_LOG_CHARS], exc.source) from None
         return [] if result is None else [result]
+
+    def take_printed(self) -> str:
+        """Return what kernels have printed since the last call."""
+        return self._output.take() if self._output is not None else ""
+
+    def close(self) -> None:
+        """Give the process's standard output back."""
+        if self._output is not None:
+            self._output.close()
+            self._output = None
 
     # Modules
 
@@ -123,31 +138,36 @@ class CudaKernels:
 
     def _describe(self, module: Any) -> dict[str, Any]:
         module = self._checked(module, "RawModule")
-        module.compile()
-        return {"names": dict(module.module.mapping or {}), "log": ""}
+        log = io.StringIO()
+        module.compile(log_stream=log)
+        names = dict(module.module.mapping or {})
+        return {"names": names, "log": log.getvalue()[:_MAX_LOG_CHARS]}
 
     def _global_size(self, module: Any, name: Any) -> int:
-        return self._global(module, name)[1]
+        return int(self._global(module, name).mem.size)
 
     def _global_array(self, module: Any, name: Any) -> Any:
-        address, size_bytes = self._global(module, name)
-        memory = self._cupy.cuda.UnownedMemory(address, size_bytes, module)
-        pointer = self._cupy.cuda.MemoryPointer(memory, 0)
-        return self._cupy.ndarray((size_bytes,), np.uint8, memptr=pointer)
+        pointer = self._global(module, name)
+        return self._cupy.ndarray((pointer.mem.size,), np.uint8, memptr=pointer)
 
-    def _global(self, module: Any, name: Any) -> tuple[int, int]:
-        """Return address and size of a variable; CuPy knows no size, so the driver is asked."""
-        module = self._checked(module, "RawModule")
+    def _global(self, module: Any, name: Any) -> Any:
+        """Return a pointer to a variable, whose memory has the variable's size."""
+        module, name = self._checked(module, "RawModule"), checked_text(name, "a variable's name")
+        pointer = module.get_global(name)
+        if pointer.mem.size:
+            return pointer
+        # CuPy does not ask for the size, so the driver is asked.
         address, size = ctypes.c_uint64(), ctypes.c_size_t()
         status = ctypes.CDLL("libcuda.so.1").cuModuleGetGlobal_v2(
             ctypes.byref(address),
             ctypes.byref(size),
             ctypes.c_void_p(module.module.ptr),
-            checked_text(name, "a variable's name").encode(),
+            name.encode(),
         )
         if status:
             raise CUDADriverError(status)
-        return address.value, size.value
+        memory = self._cupy.cuda.UnownedMemory(address.value, size.value, module)
+        return self._cupy.cuda.MemoryPointer(memory, 0)
 
     # Functions
 

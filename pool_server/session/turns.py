@@ -12,7 +12,6 @@ Memory: the sum of what all sessions of a lease hold on a device stays within th
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -62,6 +61,9 @@ class Turns:
         settle: waits until the device has done what it was given; for devices that compute
             while their host goes on.
         clock: nanoseconds, monotonic, the same in all processes.
+
+    Attributes:
+        on_failure: told what `settle` raised: an error that the device has reported late.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Turns:
         self._sessions = sessions_word(ordinal)
         self._cap_milli = cap_milli
         self._settle = settle
+        self.on_failure: Callable[[Exception], None] = lambda exc: None
         self._clock = clock
         self._sleep = sleep
         self._device_time = row_word(row, DEVICE_TIME)
@@ -149,8 +152,10 @@ class Turns:
             try:
                 reached = execute(records[:until], position, payloads)
                 if self._settle is not None and contended:
-                    with contextlib.suppress(Exception):  # the next operation tells
+                    try:
                         self._settle()
+                    except Exception as exc:
+                        self.on_failure(exc)
             finally:
                 now = self._clock()
                 if locked:

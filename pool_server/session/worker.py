@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -96,6 +97,8 @@ class SessionCore:
         self.left = False
         self._executor = Executor(device, self.table)
         self._turns = turns
+        if turns is not None:
+            turns.on_failure = partial(self._executor.fail, ("synchronize", []))
         self._movement = Movement(self._executor)
         self._deferral = Deferral(self._executor)
         Queueing(self._executor, self._deferral)

@@ -192,6 +192,19 @@ def test_a_long_batch_is_cut_where_others_wait(table: ShareTable) -> None:
     assert slices == [(0, 2), (2, 4), (4, 6), (6, 8), (8, 9)]
 
 
+def test_what_the_device_reports_late_is_told(table: ShareTable) -> None:
+    def settle() -> None:
+        raise OutOfMemoryError(1, 2)
+
+    device, seen = Device(table), []
+    device.session("other", 500)
+    row = table.open(0, "own", 500)
+    session = t.Turns(table, row, 0, 0, settle, device.clock, device.sleep)
+    session.on_failure = seen.append
+    compute(device, session, 1_000_000)
+    assert [type(exc) for exc in seen] == [OutOfMemoryError]
+
+
 def test_a_batch_that_pauses_is_not_carried_on(table: ShareTable) -> None:
     device = Device(table)
     _, session = device.session("a", 500)

@@ -139,7 +139,9 @@ class Module:
         size_bytes = int(session.ask("RawModule.global_size", [made._handle.ref, name]))
         shape, dtype = (size_bytes,), np.dtype(np.uint8)
         owner = calls.call_one("RawModule.global_array", (made, name), None, shape, dtype)
-        return memory.pointer_to(owner)
+        pointer = memory.pointer_to(owner)
+        pointer.mem.size = size_bytes  # a variable is no block of a pool, whose size is rounded up
+        return pointer
 
 
 class Function:
