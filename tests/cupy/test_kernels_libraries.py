@@ -13,7 +13,8 @@ kernel_packages.needed()
 
 BLOCK = r"""
 #include <cub/cub.cuh>
-extern "C" __global__ void everything(const int* x, int* total, int* sums, int* sorted, int* counts) {
+extern "C" __global__ void everything(
+    const int* x, int* total, int* sums, int* sorted, int* counts) {
     typedef cub::BlockReduce<int, 128> Reduce;
     typedef cub::BlockScan<int, 128> Scan;
     typedef cub::BlockRadixSort<int, 128, 2> Sort;
