@@ -32,6 +32,7 @@ def _arguments() -> argparse.Namespace:
     add("--only", action="append", default=[], help="folders whose name contains this")
     add("--seed", type=int, default=0, help="of the sample; only 0 is compared")
     add("-n", type=int, default=min(os.cpu_count() or 1, 8), help="processes at a time")
+    add("--timeout", type=int, default=120, help="seconds for one test; more on a busy machine")
     add("--pool", default="", help="broker of the pool; default: one of its own per process")
     add("--carrier", default="auto", help="how data travels")
     add("--json", type=Path, help="write everything there")
@@ -70,6 +71,7 @@ def _run(suite: Suite, arguments: argparse.Namespace) -> tuple[running.Results, 
         full=arguments.full,
         processes=arguments.n,
         seed=arguments.seed,
+        test_timeout_s=arguments.timeout,
         environment={"CUPOOL_POOL": arguments.pool, "CUPOOL_CARRIER": arguments.carrier},
     )
     results = running.run(suite.name, place, units, options, lambda text: print(text, flush=True))
