@@ -195,3 +195,11 @@ def test_functional() -> None:
     same(run)
     with pytest.raises(NotImplementedError):
         cp.piecewise(cp.ones(2), [cp.array([True, False])], [lambda x: x])
+
+
+def test_the_sign_of_complex_numbers_is_cupys() -> None:
+    a = np.array([0, 3 - 4j, -2, 1j], dtype=np.complex64)
+    assert np.allclose(cp.sign(cp.array(a)).get(), np.sign(a))
+    assert cp.sign(cp.array(3 + 4j)).item() == 0.6 + 0.8j
+    endless = cp.sign(cp.array([complex(np.inf, 1)])).get()
+    assert np.isnan(endless.real) and endless.imag == 0  # NumPy has 1

@@ -27,8 +27,20 @@ def _signed(compute: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-for _name in ("conjugate", "reciprocal", "sign", "square"):
+def _sign(a: NpArray, order: str) -> Any:
+    """Of complex numbers x / |x|, each part by itself: infinite ones have none, unlike NumPy's."""
+    if a.dtype.kind != "c":
+        return np.sign(a, order=order)
+    size = np.abs(a)
+    size = np.where(size == 0, 1, size)
+    signs = np.empty_like(a, order=order)
+    signs.real, signs.imag = a.real / size, a.imag / size
+    return signs
+
+
+for _name in ("conjugate", "reciprocal", "square"):
     adapter(_name, casts=True)(_signed(getattr(np, _name)))
+adapter("sign", casts=True)(_signed(_sign))
 
 adapter("fix", casts=True)(np.trunc)
 adapter("i0", casts=True)(np.i0)
