@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins as _builtins
 import sys as _sys
-from typing import Any
+from typing import Any as _Any
 
 from numpy.exceptions import VisibleDeprecationWarning
 
@@ -65,17 +65,17 @@ NAN = NaN = float("nan")
 is_available = cuda.is_available
 
 
-def get_default_memory_pool() -> Any:
+def get_default_memory_pool() -> _Any:
     """Return the session's memory pool on the current device."""
     return cuda.memory._default_pool
 
 
-def get_default_pinned_memory_pool() -> Any:
+def get_default_pinned_memory_pool() -> _Any:
     """Return the pool of page-locked host memory."""
     return cuda.pinned_memory._default_pool
 
 
-def get_array_module(*args: Any) -> Any:
+def get_array_module(*args: _Any) -> _Any:
     """Return `cupy` if any argument is a device array or a sparse matrix, else `numpy`."""
     sparse = _sys.modules.get("cupool.client_shim.cupyx.scipy.sparse")
     kinds = (ndarray, *((sparse.spmatrix, sparse.sparray) if sparse else ()))
@@ -97,7 +97,7 @@ _documentation.finish(random.__dict__, "cupy.random")
 class _Lazy(type(_sys)):  # type: ignore[misc]  # the type of modules
     """Stands for a module until somebody looks into it: `testing` costs 50 ms."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> _Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return getattr(self._load(), name)
@@ -105,15 +105,19 @@ class _Lazy(type(_sys)):  # type: ignore[misc]  # the type of modules
     def __dir__(self) -> list[str]:
         return dir(self._load())
 
-    def _load(self) -> Any:
+    def _load(self) -> _Any:
         from importlib import import_module
 
         return import_module(f"cupool.client_shim.{self.__name__}")  # replaces this one here
 
 
 testing = _Lazy("cupy.testing")
+_MODULES = "cublas cuda exceptions fft lib linalg polynomial random testing typing".split()
+for _name in [n for n, found in globals().items() if isinstance(found, type(_sys))]:
+    if not _name.startswith("_") and _name not in _MODULES:
+        del globals()[_name]  # CuPy has no `cupy.insert`; programs ask before they use it
 __all__ = [name for name in globals() if not name.startswith("_")]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     raise AttributeError(f"module 'cupy' has no attribute {name!r}")

@@ -95,3 +95,12 @@ def test_testing_is_among_the_eager_names() -> None:
     space: dict[str, object] = {}
     exec("from cupy import *", space)
     assert callable(getattr(space["testing"], "assert_allclose"))  # noqa: B009
+
+
+def test_no_module_of_ours_shows_as_a_name_of_cupys() -> None:
+    shown = {name for name in dir(cupy) if not name.startswith("_")}
+    modules = {name for name in shown if inspect.ismodule(getattr(cupy, name))}
+    theirs = "cublas cuda exceptions fft lib linalg polynomial random testing typing"
+    assert modules == set(theirs.split())
+    assert shown == set(cupy.__all__)
+    assert not hasattr(cupy, "insert")
