@@ -27,7 +27,7 @@ def _signed(compute: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _sign(a: NpArray, order: str) -> Any:
+def _sign(a: NpArray, order: Any) -> Any:
     """Of complex numbers x / |x|, each part by itself: infinite ones have none, unlike NumPy's."""
     if a.dtype.kind != "c":
         return np.sign(a, order=order)
