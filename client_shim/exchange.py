@@ -82,10 +82,21 @@ def offer(handle: Handle, tokens: list[str]) -> None:
     source.pipeline.flush()  # the other side waits for it, and nobody may look here for long
 
 
-def pull(url: str, secret: str, token: str, layout: OutLayout, target: DeviceSession) -> Handle:
-    """Queue a pull of what another session offers; return the new array at once."""
+def pull(
+    url: str,
+    secret: str,
+    token: str,
+    layout: OutLayout,
+    target: DeviceSession,
+    giver: str = "another device",
+) -> Handle:
+    """Queue a pull of what another session offers; return the new array at once.
+
+    Args:
+        giver: who offers it, for the message if it fails.
+    """
     _refuse_in_capture(target, "pull")
-    return target.emit("pull", (url, secret, token), None, [layout])[0]
+    return target.emit("pull", (url, secret, token, giver), None, [layout])[0]
 
 
 def _refuse_in_capture(session: DeviceSession, name: str) -> None:
@@ -117,4 +128,5 @@ def copy(handle: Handle, layout: OutLayout, target: DeviceSession) -> Handle:
         return target.upload("upload", (), host, layout)[0]
     token = secrets.token_hex(16)
     offer(handle, [token])
-    return pull(url, address_of(source).secret, token, layout, target)
+    giver = f"device {source.ordinal}"
+    return pull(url, address_of(source).secret, token, layout, target, giver)

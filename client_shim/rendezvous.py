@@ -1,36 +1,55 @@
 """Where the processes of a group meet: a small TCP server of keys, values and barriers.
 
-    request  [secret, operation, key, value]        answer  [true, value] or [false, error]
+    request  [secret, operation, key, value]        answer  [error or "", value]
 
-Both are msgpack with a 4-byte big-endian length before each. Operations: "set", "get" (fails if
-nobody has set the key), "wait" (until somebody does), "barrier" (until all are there).
+Both are msgpack with a 4-byte big-endian length before each. Operations:
+
+    set       a key
+    get       a key; fails if nobody has set it
+    wait      until somebody sets a key; fails if the member `value`, who is to set it, has ended
+    barrier   until `value` members (0: all of the group) are at the barrier named by the key
+    attend    be there as member `value`; the connection stays open, and its end is the member's:
+              who waits for it then is told. A byte before the end takes leave instead.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hmac
+import os
 import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 import msgspec
 
 LIMIT_BYTES = 64 << 10
 MAX_KEYS = 65536
+MAX_MEMBERS = 4096
 WAIT_WITHIN_S = 600.0
-"""How long "wait" and "barrier" wait."""
+"""How long "wait" and "barrier" wait for members that have not come yet."""
 CONNECT_WITHIN_S = 25.0
 _REQUEST_WITHIN_S = 10.0
 _RETRY_S = 0.05
 _STOP_WITHIN_S = 2.0
+_SILENT_AFTER_S, _SILENT_PROBES = 2, 3  # until a machine that no longer answers counts as gone
 _LENGTH = struct.Struct("!I")
 _Value = bytes | int | None
 _Answer = tuple[str, _Value]
 _requests = msgspec.msgpack.Decoder(tuple[bytes, str, str, _Value])
 _answers = msgspec.msgpack.Decoder(tuple[str, _Value])
+
+
+class _Barrier:
+    """Who is at a barrier; `generation` counts how often it has opened."""
+
+    def __init__(self) -> None:
+        self.arrived = self.generation = 0
 
 
 class Server:
@@ -48,7 +67,9 @@ class Server:
         self._secret = secret
         self._size = size
         self._values: dict[str, _Value] = {}
-        self._arrived = self._generation = 0
+        self._barriers: dict[str, _Barrier] = {}
+        self._attending: set[socket.socket] = set()
+        self._ended: set[int] = set()
         self._changed = threading.Condition()
         self._stopped = False
         self._handlers: list[threading.Thread] = []
@@ -66,7 +87,10 @@ class Server:
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-        self._socket.shutdown(socket.SHUT_RDWR)
+            attending = list(self._attending)
+        for connection in (self._socket, *attending):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         until = time.monotonic() + _STOP_WITHIN_S
         for thread in [self._thread, *self._handlers]:
@@ -88,12 +112,33 @@ class Server:
             try:
                 connection.settimeout(_REQUEST_WITHIN_S)
                 secret, operation, key, value = _requests.decode(_receive(connection))
-                answer: _Answer = "the secret is not this group's", None
-                if hmac.compare_digest(secret, self._secret):
-                    answer = self._answer(operation, key, value)
-                _send(connection, answer)
+                if not hmac.compare_digest(secret, self._secret):
+                    _send(connection, ("the secret is not this group's", None))
+                elif operation == "attend" and isinstance(value, int):
+                    self._attend(connection, value)
+                else:
+                    _send(connection, self._answer(operation, key, value))
             except (OSError, msgspec.DecodeError, ValueError):
                 return  # no peer of ours, or it is gone
+
+    def _attend(self, connection: socket.socket, member: int) -> None:
+        with self._changed:
+            if self._stopped or len(self._attending) >= MAX_MEMBERS:
+                return
+            self._attending.add(connection)
+            self._ended.discard(member)
+        left = b""
+        try:
+            _send(connection, ("", None))
+            _watch(connection)
+            connection.settimeout(None)
+            left = connection.recv(1)
+        finally:
+            with self._changed:
+                self._attending.discard(connection)
+                if not left and not self._stopped:
+                    self._ended.add(member)
+                    self._changed.notify_all()
 
     def _answer(self, operation: str, key: str, value: _Value) -> _Answer:
         with self._changed:
@@ -104,32 +149,81 @@ class Server:
                 self._changed.notify_all()
                 return "", None
             if operation == "wait":
-                self._changed.wait_for(lambda: key in self._values or self._stopped, WAIT_WITHIN_S)
+                self._await(lambda: key in self._values or value in self._ended)
             if operation in ("get", "wait"):
                 if key in self._values:
                     return "", self._values[key]
+                if value in self._ended:
+                    return f"rank {value} has ended before the group was complete", None
                 return f"nobody has set {key!r}", None
             if operation == "barrier":
-                return self._barrier()
+                return self._barrier(key, value if isinstance(value, int) and value else self._size)
         return f"unknown operation {operation!r}", None
 
-    def _barrier(self) -> _Answer:
-        generation = self._generation
-        self._arrived += 1
-        if self._arrived == self._size:
-            self._arrived = 0
-            self._generation += 1
+    def _await(self, over: Callable[[], bool]) -> None:
+        self._changed.wait_for(lambda: over() or self._stopped, WAIT_WITHIN_S)
+
+    def _barrier(self, key: str, size: int) -> _Answer:
+        if len(self._barriers) >= MAX_KEYS:
+            return f"more than {MAX_KEYS} barriers", None
+        barrier = self._barriers.setdefault(key, _Barrier())
+        generation = barrier.generation
+        barrier.arrived += 1
+        if barrier.arrived == size:
+            barrier.arrived = 0
+            barrier.generation += 1
             self._changed.notify_all()
             return "", None
-
-        def over() -> bool:
-            return self._generation != generation or self._stopped
-
-        self._changed.wait_for(over, WAIT_WITHIN_S)
-        if self._generation != generation:
+        self._await(lambda: barrier.generation != generation or bool(self._ended))
+        if barrier.generation != generation:
             return "", None
-        self._arrived -= 1
-        return f"not all of {self._size} processes came to the barrier", None
+        barrier.arrived -= 1
+        if self._stopped:
+            return "rank 0 has ended, or has stopped the store", None
+        ended = sorted(self._ended)
+        if ended:
+            ranks = ", ".join(str(rank) for rank in ended)
+            return f"rank {ranks} has ended and cannot come to the barrier of {size}", None
+        return f"not all of {size} processes came to the barrier", None
+
+
+class Attendance:
+    """A member's presence at a server, for as long as this object is kept.
+
+    Raises:
+        RuntimeError: nobody answers there, or the server does not let it in.
+    """
+
+    def __init__(self, address: tuple[str, int], member: int, secret: bytes = b"") -> None:
+        self._socket, _ = _ask(address, (secret, "attend", "", member))
+        _watch(self._socket)
+        _attendances.add(self)
+
+    def leave(self) -> None:
+        """Take leave: nobody is told that the member has ended."""
+        with contextlib.suppress(OSError):
+            self._socket.sendall(b".")
+        self._socket.close()
+
+    def end(self) -> None:
+        """Let who waits for the member know that it will not come."""
+        self._socket.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_socket"):
+            self._socket.close()
+
+
+_attendances: WeakSet[Attendance] = WeakSet()
+
+
+def _after_fork() -> None:
+    """A child is no member: were its copy of the connection open, the end would go unnoticed."""
+    for one in list(_attendances):
+        one.end()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def request(
@@ -142,28 +236,56 @@ def request(
     """Ask a server, which may still have to be started, and return its answer.
 
     Raises:
-        RuntimeError: nobody answers there; or what the server says.
+        RuntimeError: nobody answers there, or no longer; or what the server says.
     """
+    connection, answer = _ask(address, (secret, operation, key, value))
+    connection.close()
+    return answer
+
+
+def _ask(
+    address: tuple[str, int], message: tuple[bytes, str, str, _Value]
+) -> tuple[socket.socket, _Value]:
     until = time.monotonic() + CONNECT_WITHIN_S
     pause = threading.Event()
+    host, port = address
     while True:
+        connection = None
         try:
-            with socket.create_connection(address, _REQUEST_WITHIN_S) as connection:
-                connection.settimeout(WAIT_WITHIN_S + _REQUEST_WITHIN_S)
-                _send(connection, (secret, operation, key, value))
-                error, answer = _answers.decode(_receive(connection))
-                break
+            connection = socket.create_connection(address, _REQUEST_WITHIN_S)
+            _watch(connection)
+            connection.settimeout(WAIT_WITHIN_S + _REQUEST_WITHIN_S)
+            _send(connection, message)
+            error, answer = _answers.decode(_receive(connection))
         except ConnectionRefusedError:
             if time.monotonic() > until:
-                host, port = address
                 text = f"nobody answers at {host}:{port}: was rank 0 started there?"
                 raise RuntimeError(f"TCPStore is not available: {text}") from None
             pause.wait(_RETRY_S)
-        except (OSError, msgspec.DecodeError, ValueError) as exc:
-            raise RuntimeError(f"TCPStore is not available: {exc}") from exc
-    if error:
-        raise RuntimeError(error)
-    return answer
+            continue
+        except BaseException as exc:
+            if connection is not None:
+                connection.close()
+            if not isinstance(exc, (OSError, msgspec.DecodeError, ValueError)):
+                raise
+            text = f"{exc}: rank 0, whose process answers at {host}:{port}, has ended or is not"
+            raise RuntimeError(f"TCPStore is not available: {text} to be reached") from exc
+        if error:
+            connection.close()
+            raise RuntimeError(error)
+        return connection, answer
+
+
+def _watch(connection: socket.socket) -> None:
+    """Let the system notice within seconds that the peer's machine is gone."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, number in (
+        ("TCP_KEEPIDLE", _SILENT_AFTER_S),
+        ("TCP_KEEPINTVL", _SILENT_AFTER_S),
+        ("TCP_KEEPCNT", _SILENT_PROBES),
+    ):
+        if hasattr(socket, name):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), number)
 
 
 def _send(connection: socket.socket, message: Any) -> None:

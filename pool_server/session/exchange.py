@@ -47,13 +47,17 @@ class ExchangeFailed(RuntimeError):
 class Pull:
     """One copy on its way to this session, received by a thread of its own.
 
+    Args:
+        giver: who gives the array, for messages.
+
     Attributes:
         done: set when it is there or has failed.
         failure: why it has.
     """
 
-    def __init__(self, token: str, memory: memoryview, into: Any, buffer: Any) -> None:
+    def __init__(self, token: str, giver: str, memory: memoryview, into: Any, buffer: Any) -> None:
         self.token = token
+        self._giver = giver
         self.into = into
         self.buffer = buffer
         self.done = threading.Event()
@@ -76,9 +80,9 @@ class Pull:
                 raise
             links.keep(url, channel)
         except ChannelClosed as exc:
-            self.failure = ExchangeFailed(f"the server that gives the array is gone: {exc}")
+            self.failure = ExchangeFailed(f"the session of {self._giver} has ended: {exc}")
         except PoolError as exc:
-            self.failure = ExchangeFailed(f"the copy from another device failed: {exc.message}")
+            self.failure = ExchangeFailed(f"the copy from {self._giver} failed: {exc.message}")
         except Exception as exc:
             self.failure = exc
         finally:
@@ -93,14 +97,14 @@ class Pull:
             frames = channel.receive(_POLL_S)
             if frames is None:
                 if self._given_up or monotonic() > until:
-                    raise ExchangeFailed("the other device gave nothing in time")
+                    raise ExchangeFailed(f"{self._giver} gave nothing in time")
                 continue
             message = m.decode(frames)
             until = monotonic() + STALLED_WITHIN_S
             if isinstance(message, m.Failed):
                 raise PoisonedInput(message.failure)
             if isinstance(message, m.Refuse):
-                raise ExchangeFailed(f"the other device refused: {message.message}")
+                raise ExchangeFailed(f"{self._giver} refused: {message.message}")
             if isinstance(message, m.Value) and incoming is None:
                 if message.value != self._memory.nbytes:
                     raise ExchangeFailed(
@@ -204,6 +208,11 @@ class Exchange:
         else:
             self._links.close()
 
+    def client_is(self, here: bool) -> None:
+        """Note that the session's client has lost its link, or has come back."""
+        if self._giver is not None:
+            self._giver.client_is(here)
+
     # Giving
 
     def _giving(self) -> Giver:
@@ -250,12 +259,12 @@ class Exchange:
 
     def _take(self, outs: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
         handle, layout = self._executor.output(outs)
-        url, secret, token = self._executor.arguments(args, 3)
-        _texts([url, secret, token], 3)
+        url, secret, token, giver = self._executor.arguments(args, 4)
+        _texts([url, secret, token, giver], 4)
         pull = self._pull
         if pull is None or pull.token != token:
             _addresses([url])
-            self._pull = pull = self._begin(layout, token)
+            self._pull = pull = self._begin(layout, token, giver)
             thread = threading.Thread(
                 target=pull.run, args=(self._links, url, secret), name="cupool-pull", daemon=True
             )
@@ -269,7 +278,7 @@ class Exchange:
             self._device.write(pull.into, layout, pull.buffer)
         self._table.arrays[handle] = pull.into
 
-    def _begin(self, layout: Layout, token: str) -> Pull:
+    def _begin(self, layout: Layout, token: str, giver: str) -> Pull:
         if layout.order not in ("C", "F"):
             raise ProtocolViolation(f"not an order: {layout.order!r:.40}")
         array = self._device.empty(layout)
@@ -277,7 +286,7 @@ class Exchange:
         buffer = None
         if memory is None:
             memory = buffer = np.empty(layout.size_bytes, np.uint8).data
-        return Pull(token, memory, array, buffer)
+        return Pull(token, giver, memory, array, buffer)
 
     def _reach(self, request: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
         check_request(request)

@@ -4,6 +4,8 @@
                           ◄──    Pong                   whether anybody is there
                           ◄──    Value(size in bytes), then Chunks; or Failed, or Refuse
 
+A client that is away offers nothing: who waits for it is told so before the session ends.
+
 An offer is a copy that was made when the `offer` ran, so what the session does later changes
 nothing. Each token is good for one pull. Who does not know the secret learns nothing.
 """
@@ -29,6 +31,8 @@ OFFERED_WITHIN_S = 600.0
 MAX_OFFERS = 4096
 MAX_PULLERS = 64
 STALLED_WITHIN_S = 30.0
+AWAY_WITHIN_S = 10.0
+"""How long who waits for an offer waits on while the giver's own client is away."""
 _HELLO_WITHIN_S = 5.0
 _IDLE_S = 0.2
 _ASKED_S = 0.001  # between looks for an offer that somebody waits for
@@ -83,6 +87,7 @@ class Giver:
         self._kept_bytes = 0
         self._changed = threading.Condition()
         self._closed = False
+        self._away_since: float | None = None  # the session's client
         self._listeners: list[Listener] = []
         try:
             for url in urls:
@@ -127,6 +132,10 @@ class Giver:
             self._offers.update({token: _Offer(kept, until) for token in tokens})
             if isinstance(kept, Copy):
                 self._kept_bytes += kept.data.nbytes
+
+    def client_is(self, here: bool) -> None:
+        """Note that the session's client has lost its link, or has come back."""
+        self._away_since = None if here else monotonic()
 
     def close(self) -> None:
         """Stop: who is pulling sees the link end."""
@@ -199,9 +208,7 @@ class Giver:
         if not isinstance(hello, m.Hello):
             raise ProtocolViolation("a puller's first message is no Hello")
         if not hmac.compare_digest(hello.token.encode(), self.secret.encode()):
-            text = "the secret is not this session's"
-            refusal = m.Refuse("denied", text, versions.MINIMUM, versions.CURRENT)
-            one.channel.send([m.encode(refusal)], _SLICE_S)
+            _refuse(one.channel, "denied", "the secret is not this session's")
             return False
         one.token = hello.client
         one.until = monotonic() + OFFERED_WITHIN_S
@@ -215,6 +222,13 @@ class Giver:
             offer = self._offers.pop(one.token, None)
         if offer is None:
             one.channel.receive(0)  # raises if the peer has gone
+            away_since = self._away_since
+            if away_since is not None and monotonic() - away_since > AWAY_WITHIN_S:
+                text = (
+                    f"its script has been away for {AWAY_WITHIN_S:g} s: it has ended, or its link"
+                )
+                _refuse(one.channel, "away", f"{text} is broken")
+                return False
             return monotonic() < one.until
         if isinstance(offer.what, m.Failure):
             one.channel.send([m.encode(m.Failed(0, offer.what))], STALLED_WITHIN_S)
@@ -247,3 +261,8 @@ class Giver:
         one.token = ""
         one.until = monotonic() + OFFERED_WITHIN_S
         return True
+
+
+def _refuse(channel: Channel, reason: str, text: str) -> None:
+    refusal = m.Refuse(reason, text, versions.MINIMUM, versions.CURRENT)
+    channel.send([m.encode(refusal)], _SLICE_S)

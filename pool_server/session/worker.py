@@ -182,6 +182,7 @@ class SessionCore:
         """The link is gone: forget what was half done; the client will send it again."""
         if self._movement.outgoing is not None:
             self._position -= 1  # that fetch has to be done again
+        self._exchange.client_is(here=False)
         self._held = self._given_up = False
         self._large = None
         self._movement.abandon()
@@ -191,6 +192,7 @@ class SessionCore:
 
     def resume(self, resume_after: int) -> list[Reply]:
         """Return what a client that has seen the Ack of `resume_after` may have missed."""
+        self._exchange.client_is(here=True)
         missed = [kept for kept in self._kept if kept.sequence > resume_after]
         replies: list[Reply] = []
         failures = [kept.failure for kept in missed if kept.failure is not None]

@@ -3,7 +3,7 @@
 Arguments, in the notation of `proto.values` (`ref` is [ARRAY, handle]):
 
     offer        ref, tokens                       keep a copy for as many pulls, one for each token
-    pull         urls, secret, token               -> new array, from the first address that answers
+    pull         url, secret, token, giver         -> new array; `giver` is for messages
 
 Requests:
 

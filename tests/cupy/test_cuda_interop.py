@@ -81,6 +81,39 @@ def test_a_library_of_this_machine_refuses_memory_that_is_not_there() -> None:
         cupy.from_dlpack(np.arange(3))
 
 
+@pytest.mark.parametrize(
+    "asked", ["x.__dlpack_device__()", "x.__dlpack__(stream=1)", "x.__cuda_array_interface__"]
+)
+def test_a_library_with_gpu_arrays_of_its_own_is_told_why(asked: str) -> None:
+    x = cupy.arange(3)
+    with pytest.raises(BufferError, match=r"torch asks .* x\.get\(\)"):
+        eval(asked, {"__name__": "torch.utils.dlpack", "x": x})
+    assert eval(asked, {"__name__": "torchlike", "x": x})
+    capsule = eval("x.__dlpack__(dl_device=(1, 0))", {"__name__": "torch.utils.dlpack", "x": x})
+    assert np.from_dlpack(_Host(capsule)).tolist() == [0, 1, 2]
+    assert np.from_dlpack(x, device="cpu").tolist() == [0, 1, 2]
+
+
+def test_streams_of_others_by_their_protocol() -> None:
+    ours = cupy.cuda.Stream(non_blocking=True)
+    theirs = cupy.cuda.Stream.from_external(_Theirs(ours.ptr))
+    with theirs:
+        made = cupy.arange(4) * 2
+    theirs.synchronize()
+    assert (theirs.ptr, made.get().tolist()) == (ours.ptr, [0, 2, 4, 6])
+    assert ours.__cuda_stream__() == (0, ours.ptr)
+    with pytest.raises(TypeError, match="CUDA stream protocol"):
+        cupy.cuda.Stream.from_external(object())
+
+
+class _Theirs:
+    def __init__(self, pointer: int) -> None:
+        self._pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return (0, self._pointer)
+
+
 def test_the_array_interface_leads_back_by_the_address() -> None:
     a = cupy.arange(8.0)
     part = a[2:6]

@@ -40,6 +40,14 @@ def around(comm, source, target):
     comm.send(source, 2, D, (comm.rank_id() + 1) % N, 0)
 
 print([t[:2] for t in all_of(around)])
+parts = [c.commSplit(c.rank_id() % 2, -c.rank_id()) for c in comms]
+print([(p.rank_id(), p.size(), p.device_id()) for p in parts])
+nccl.groupStart()
+for part, source, target in zip(parts, sources, targets):
+    part.allReduce(source.data.ptr, target.data.ptr, 2, D, SUM, 0)
+nccl.groupEnd()
+print([target[:2].get().tolist() for target in targets])
+print([p and p.size() for p in [c.commSplit(-1 if c.rank_id() else 5, 0) for c in comms]])
 comms[0].destroy()
 for wrong in (lambda: comms[0].size(), lambda: comms[1].send(0, 1, 99, 0, 0), nccl.groupEnd):
     try:
@@ -54,6 +62,9 @@ OF_COMMUNICATORS = """\
 [[3.0, 6.0], [9.0, 12.0], [15.0, 18.0]]
 [[0.0, 1.0, 1.0, 2.0, 2.0, 3.0], [0.0, 1.0, 1.0, 2.0, 2.0, 3.0], [0.0, 1.0, 1.0, 2.0, 2.0, 3.0]]
 [[2.0, 3.0], [0.0, 1.0], [1.0, 2.0]]
+[(1, 2, 0), (0, 1, 1), (0, 2, 2)]
+[[2.0, 4.0], [1.0, 2.0], [2.0, 4.0]]
+[1, None, None]
 4
 4
 5
@@ -106,6 +117,13 @@ def work(rank):
         if rank < 2:
             comm.send_recv(m, like, 1 - rank)
             np.testing.assert_allclose(float(like.sum()), float(m.sum()) / (rank + 1) * (2 - rank))
+    part = comm._comm.commSplit(rank // 2, 0)
+    assert (part.rank_id(), part.size()) == [(0, 2), (1, 2), (0, 1)][rank]
+    ones = cp.ones(4, "f")
+    part.allReduce(ones.data.ptr, ones.data.ptr, 4, 7, 0, cp.cuda.Stream.null.ptr)
+    same(ones.get(), part.size())
+    again = part.commSplit(part.rank_id(), 0)
+    assert again.size() == 1 and part.commSplit(-1, 0) is None
     comm.barrier()
     comm.stop()
 
@@ -127,6 +145,23 @@ out = cp.zeros(300_000)
 comm.all_reduce(cp.arange(300_000.0) * (rank + 1), out)
 print(float(out[-1]))
 comm.barrier()
+"""
+
+
+DEAD = """
+import os, signal, sys
+import cupy as cp
+import cupyx.distributed
+rank = int(sys.argv[1])
+comm = cupyx.distributed.init_process_group(3, rank)
+comm.barrier()
+if rank == 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+for call in (lambda: comm.recv(cp.zeros(3), 1) or cp.cuda.Device().synchronize(), comm.barrier):
+    try:
+        call()
+    except RuntimeError as exc:
+        print(exc)
 """
 
 
@@ -162,3 +197,17 @@ def test_jobs_with_leases_of_their_own(tmp_path: Path) -> None:
         for script in scripts:
             out, err = script.communicate(timeout=WITHIN_S)
             assert (out, script.returncode) == ("899997.0\n", 0), err
+
+
+def test_who_waits_for_a_dead_member_is_told_which(tmp_path: Path) -> None:
+    port = free_port()
+    lines = f"import os\nos.environ['CUPYX_DISTRIBUTED_PORT'] = '{port}'\n"
+    (tmp_path / "script.py").write_text(lines + DEAD)
+    with a_pool(one=("--mock", "2"), two=("--mock", "1")) as pool:
+        scripts = [pool.run("script.py", str(rank), cwd=tmp_path) for rank in range(3)]
+        for rank in (2, 0):
+            out, err = scripts[rank].communicate(timeout=WITHIN_S)
+            received, barrier = out.splitlines()
+            assert "rank 1" in received and scripts[rank].returncode == 0, err
+            gone = "rank 1 has ended and cannot come to the barrier of 3"
+            assert barrier == gone or (rank == 2 and "rank 0" in barrier)

@@ -58,7 +58,7 @@ def pull(
     target: Loopback, where: tuple[str, str], token: str, handle: int, like: Any, order: str = "C"
 ) -> None:
     spec = out(handle, like.dtype, like.shape, order)
-    target.batch(["pull", [spec], [*where, token], None])
+    target.batch(["pull", [spec], [*where, token, "rank 1"], None])
 
 
 @pytest.mark.parametrize("device", [MockDevice, _Distant])
@@ -102,9 +102,7 @@ def test_a_token_is_good_for_one_pull(make: Any, monkeypatch: pytest.MonkeyPatch
     pull(target, where, "second", 2, DATA)
     monkeypatch.setattr(exchange, "OFFERED_WITHIN_S", 0.1)
     pull(target, where, "first", 3, DATA)
-    assert [failure.message for failure in target.failures] == [
-        "the other device gave nothing in time"
-    ]
+    assert [failure.message for failure in target.failures] == ["rank 1 gave nothing in time"]
     np.testing.assert_array_equal(target.fetch(2), DATA)
 
 
@@ -183,13 +181,32 @@ def test_a_giver_that_goes_away(make: Any, carrier: str) -> None:
     waits.join(30)
     assert not waits.is_alive()
     (failure,) = target.failures  # by how far the pull had come
-    assert "gives the array is gone" in failure.message or "nobody answered" in failure.message
+    assert "the session of rank 1 has ended" in failure.message or (
+        "the copy from rank 1 failed: nobody answered" in failure.message
+    )
+
+
+def test_a_giver_whose_script_stays_away(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = make(), make()
+    where = address(source)
+    source.upload(1, DATA)
+    offer(source, 1, "offered")
+    monkeypatch.setattr(giving, "AWAY_WITHIN_S", 0.0)
+    source.core.disconnected()
+    pull(target, where, "offered", 1, DATA)
+    pull(target, where, "never offered", 2, DATA)
+    (failure,) = target.failures
+    assert "rank 1 refused: its script has been away" in failure.message
+    source.core.resume(0)
+    offer(source, 1, "offered late")
+    pull(target, where, "offered late", 3, DATA)
+    np.testing.assert_array_equal(target.fetch(3), DATA)
 
 
 @pytest.mark.parametrize("url", ["unix:///etc/socket", "http://host", "inproc://x", "", 7])
 def test_addresses_that_no_giver_has(make: Any, url: Any) -> None:
     target = make()
-    target.batch(["pull", [out(1, "f8", (3,))], [url, "secret", "token"], None])
+    target.batch(["pull", [out(1, "f8", (3,))], [url, "secret", "token", "rank 1"], None])
     assert [failure.error for failure in target.failures] == ["ProtocolViolation"]
 
 

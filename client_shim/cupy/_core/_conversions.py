@@ -205,10 +205,15 @@ class Conversions:
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """The array for other libraries' wrappers; the address in it is opaque."""
+        """The array for other libraries' wrappers; the address in it is opaque.
+
+        Raises:
+            BufferError: asked for by a library that would use it on this machine.
+        """
         from cupool.client_shim.cupy import _util
         from cupool.client_shim.cupy._core import foreign
 
+        foreign.refuse_library()
         return foreign.export(self, _util.CUDA_ARRAY_INTERFACE_EXPORT_VERSION)  # type: ignore[arg-type]
 
     def __dlpack__(
@@ -219,14 +224,27 @@ class Conversions:
         dl_device: Any = None,
         copy: bool | None = None,
     ) -> Any:
-        """Return a capsule for `cupy.from_dlpack`, or with ``dl_device=(1, 0)`` of a host copy."""
-        from cupool.client_shim.cupy._core import dlpack
+        """Return a capsule for `cupy.from_dlpack`, or with ``dl_device=(1, 0)`` of a host copy.
 
+        Raises:
+            BufferError: another device; or asked for its memory by a library of this machine.
+            ValueError: the host without a copy.
+        """
+        from cupool.client_shim.cupy._core import dlpack, foreign
+
+        if dl_device is None:
+            foreign.refuse_library()
         return dlpack.export(self, stream, max_version, dl_device, copy)  # type: ignore[arg-type]
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        from cupool.client_shim.cupy._core import dlpack
+        """Return DLPack's numbers of the array's device.
 
+        Raises:
+            BufferError: asked for by a library that would use it on this machine.
+        """
+        from cupool.client_shim.cupy._core import dlpack, foreign
+
+        foreign.refuse_library()
         return dlpack.device_of(self)  # type: ignore[arg-type]
 
     def toDlpack(self) -> Any:

@@ -7,6 +7,7 @@ only: another library's wrapper of a `cupy.ndarray` is found again by the addres
 from __future__ import annotations
 
 import os
+import sys
 from math import prod
 from typing import Any
 
@@ -17,7 +18,29 @@ from cupool.client_shim.cupy.cuda import memory, stream
 from cupool.errors import OperationNotSupported
 
 _DEFAULT_STREAM = 1
+_LIBRARIES = frozenset(
+    {"jax", "jaxlib", "mxnet", "numba", "paddle", "tensorflow", "torch", "tvm", "tvm_ffi", "warp"}
+)
+"""What would take an address for one of a GPU of this machine."""
 VERSION = int(os.environ.get("CUPY_CUDA_ARRAY_INTERFACE_EXPORT_VERSION", "3"))
+
+
+def refuse_library() -> None:
+    """Raise if the code that called our caller is of a library with GPU arrays of its own.
+
+    It would not get far, but its message would be about CUDA on this machine. Libraries in C are
+    not seen; they refuse the device that a capsule shows.
+
+    Raises:
+        BufferError: what an array raises that cannot be exported, with the reason.
+    """
+    asking = sys._getframe(2).f_globals.get("__name__", "").partition(".")[0]
+    if asking in _LIBRARIES:
+        raise BufferError(
+            f"{asking} asks for this array's GPU memory, which is on a GPU of the pool and not of"
+            f" this machine. Copy it by way of the host: give {asking} the NumPy array x.get(), or"
+            " numpy.from_dlpack(x, device='cpu')."
+        )
 
 
 def export(a: core.ndarray, version: int) -> dict[str, Any]:

@@ -50,6 +50,7 @@ class Group:
         self.session = session
         self._counts: Counter[tuple[str, int, int]] = Counter()  # of transfers: lane, from, to
         self._to_self: deque[ndarray] = deque()
+        self._addresses = addresses
         self._secrets = [address.secret for address in addresses]
         self._urls = [
             "" if peer == rank else exchange.reach(address, session)
@@ -61,6 +62,11 @@ class Group:
                     f"the server of rank {rank} ({session.granted.server}) cannot reach that of"
                     f" rank {peer}; see docs/several-gpus.md"
                 )
+
+    def part(self, name: str, ranks: Sequence[int]) -> Group:
+        """Return this member's view of a group of some of the members, in this order."""
+        addresses = [self._addresses[rank] for rank in ranks]
+        return Group(name, ranks.index(self.rank), addresses, self.session)
 
     # From one to another; all arrays are contiguous and of one axis
 
@@ -84,8 +90,8 @@ class Group:
         token = self._token(lane, peer, self.rank)
         layout = ((size,), dtype, "C")
         made = _shadow.make(*layout)
-        secret = self._secrets[peer]
-        return core.wrap(made, exchange.pull(self._urls[peer], secret, token, layout, self.session))
+        where = self._urls[peer], self._secrets[peer], token
+        return core.wrap(made, exchange.pull(*where, layout, self.session, f"rank {peer}"))
 
     def receive_into(self, target: ndarray, peer: int, lane: str = PAIRS) -> None:
         """Fill an array with the next of a member."""

@@ -43,6 +43,7 @@ _TEXTS = {
     _INVALID_USAGE: "NCCL_ERROR_INVALID_USAGE: invalid usage",
 }
 _DEFAULT_HOST = "127.0.0.1"
+_NO_COLOR = -1
 _servers: list[rendezvous.Server] = []
 
 
@@ -157,6 +158,84 @@ def _on(device: int) -> Iterator[None]:
 # -------------------------------------------------------------------- communicators
 
 
+class _Meeting:
+    """How members in several processes agree: at the server of the group's id."""
+
+    def __init__(self, address: tuple[str, int], secret: bytes, name: str) -> None:
+        self._at = address
+        self._secret = secret
+        self._name = name
+        self._splits = 0
+
+    def gather(self, rank: int, size: int, mine: bytes) -> list[bytes]:
+        """Return what each member of the group gives, by rank.
+
+        Raises:
+            RuntimeError: a member has ended, or does not come in time.
+        """
+        ask, secret = rendezvous.request, self._secret
+        attendance = rendezvous.Attendance(self._at, rank, secret)
+        ask(self._at, "set", f"{self._name}/{rank}", mine, secret)
+        told = [ask(self._at, "wait", f"{self._name}/{peer}", peer, secret) for peer in range(size)]
+        # Nobody goes on before all have been told: the server is in a member's process.
+        ask(self._at, "barrier", self._name, size, secret)
+        attendance.leave()
+        return told
+
+    def part(self, group: Group, color: int, key: int, made: NcclCommunicator) -> None:
+        """Give a communicator its part of a group."""
+        self._splits += 1
+        meeting = _Meeting(self._at, self._secret, f"{self._name}.{self._splits}")
+        told = meeting.gather(group.rank, group.size, msgspec.msgpack.encode((color, key)))
+        wishes = [msgspec.msgpack.decode(one, type=tuple[int, int]) for one in told]
+        name = f"{meeting._name}.{color}"
+        made._split = _Meeting(self._at, self._secret, name)
+        made._group = _part_of(group, name, wishes)
+
+
+class _Siblings:
+    """How members in one process agree: once the last has called."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._wishes: dict[int, tuple[int, int]] = {}
+        self._waiting: list[tuple[Group, NcclCommunicator]] = []
+        self._lock = threading.Lock()
+
+    def part(self, group: Group, color: int, key: int, made: NcclCommunicator) -> None:
+        """Give a communicator its part of a group, when all have called.
+
+        Raises:
+            NcclError: the member has called already.
+        """
+        with self._lock:
+            if group.rank in self._wishes:
+                raise NcclError(_INVALID_USAGE)
+            self._wishes[group.rank] = color, key
+            self._waiting.append((group, made))
+            if len(self._waiting) < self._size:
+                return
+            wishes = [self._wishes[rank] for rank in range(self._size)]
+            waiting, self._waiting, self._wishes = self._waiting, [], {}
+        name = secrets.token_hex(_SECRET_BYTES)
+        parts = {color: _Siblings(sum(one == color for one, _ in wishes)) for color, _ in wishes}
+        for own, one in waiting:
+            one._split = parts[wishes[own.rank][0]]
+            one._group = _part_of(own, f"{name}.{wishes[own.rank][0]}", wishes)
+
+
+def _part_of(group: Group, name: str, wishes: list[tuple[int, int]]) -> Group | None:
+    """Return a member's group of those with its color, None for no color."""
+    color = wishes[group.rank][0]
+    if color == _NO_COLOR:
+        return None
+    ranks = sorted(
+        (rank for rank, wish in enumerate(wishes) if wish[0] == color),
+        key=lambda rank: (wishes[rank][1], rank),
+    )
+    return group.part(name, ranks)
+
+
 class NcclConfig:
     """Options of `commSplit`; accepted, they change nothing here."""
 
@@ -178,6 +257,9 @@ class NcclCommunicator:
     """
 
     __module__ = "cupy.cuda.nccl"
+    _device: int
+    _split: _Meeting | _Siblings
+    _group: Group | None
 
     def __init__(
         self, ndev: int, commId: bytes, rank: int, config: NcclConfig | None = None
@@ -193,15 +275,12 @@ class NcclCommunicator:
         self, meeting: tuple[str, int], secret: bytes, name: str, ndev: int, rank: int
     ) -> None:
         session = _session.session()
-        mine = msgspec.msgpack.encode(exchange.address_of(session))
-        rendezvous.request(meeting, "set", f"{name}/{rank}", mine, secret)
-        told = [
-            rendezvous.request(meeting, "wait", f"{name}/{peer}", None, secret)
-            for peer in range(ndev)
-        ]
-        addresses = [msgspec.msgpack.decode(one, type=exchange.Address) for one in told]
         self._device = _session.current.device
-        self._group: Group | None = Group(name, rank, addresses, session)
+        self._split = split = _Meeting(meeting, secret, name)
+        mine = msgspec.msgpack.encode(exchange.address_of(session))
+        told = split.gather(rank, ndev, mine)
+        addresses = [msgspec.msgpack.decode(one, type=exchange.Address) for one in told]
+        self._group = Group(name, rank, addresses, session)
 
     @staticmethod
     def initAll(devices: Any) -> list[NcclCommunicator]:
@@ -217,11 +296,16 @@ class NcclCommunicator:
         sessions = [_session.sessions()[device] for device in devices]
         addresses = [exchange.address_of(session) for session in sessions]
         name = secrets.token_hex(_SECRET_BYTES)
-        made = []
-        for rank, (device, session) in enumerate(zip(devices, sessions, strict=True)):
-            one = NcclCommunicator.__new__(NcclCommunicator)
-            one._device, one._group = device, Group(name, rank, addresses, session)
-            made.append(one)
+        split = _Siblings(len(devices))
+        return [
+            NcclCommunicator._of(device, split, Group(name, rank, addresses, session))
+            for rank, (device, session) in enumerate(zip(devices, sessions, strict=True))
+        ]
+
+    @classmethod
+    def _of(cls, device: int, split: _Meeting | _Siblings, group: Group | None) -> NcclCommunicator:
+        made = cls.__new__(cls)
+        made._device, made._split, made._group = device, split, group
         return made
 
     @property
@@ -264,9 +348,27 @@ class NcclCommunicator:
         """Do nothing: what goes wrong is raised where the program waits for the device."""
         self.group  # noqa: B018  (raises if destroyed)
 
-    def commSplit(self, color: int, key: int, config: Any = None) -> Any:
-        """Refused: make a communicator with an id of its own for each part."""
-        _unsupported.refuse("cupy.cuda.nccl.NcclCommunicator.commSplit")
+    def commSplit(
+        self, color: int, key: int, config: NcclConfig | None = None
+    ) -> NcclCommunicator | None:
+        """Return a communicator of the members that give the same color; all members call it.
+
+        Among communicators of one process (`initAll`) it is complete once the last of them has
+        called, in a group of calls or not.
+
+        Args:
+            color: not negative; -1 for a member that is in no part, which gets None.
+            key: the members of a part are ranked by it, and those of equal keys as before.
+
+        Raises:
+            NcclError: another negative color, or the communicator is destroyed.
+            RuntimeError: a member has ended, or does not come in time.
+        """
+        if color < _NO_COLOR:
+            raise NcclError(_INVALID_ARGUMENT)
+        made = NcclCommunicator._of(self._device, self._split, None)
+        self._split.part(self.group, color, key, made)
+        return None if color == _NO_COLOR else made
 
     # Calls. Counts are elements, `datatype` and `op` NCCL's numbers, `stream` an address.
 

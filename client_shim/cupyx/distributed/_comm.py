@@ -73,6 +73,7 @@ class _Backend(abc.ABC):
     def barrier(self) -> None: ...
 
     def stop(self) -> None:
-        """End the store, if it is here."""
+        """Leave the group: who waits for this member is told. Rank 0 ends the store."""
+        self._store_proxy.end()
         if self.rank == 0:
             self._store.stop()

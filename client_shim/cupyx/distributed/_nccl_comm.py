@@ -60,6 +60,7 @@ class NCCLBackend(_Backend):
             if rank == 0:
                 self._store.run(host, port)
                 self._store_proxy["nccl_id"] = nccl.unique_id_at(host)
+            self._store_proxy.attend(rank)
             self._store_proxy.barrier()
             nccl_id = self._store_proxy["nccl_id"]
         self._comm = nccl.NcclCommunicator(n_devices, nccl_id, rank)
@@ -140,7 +141,11 @@ class NCCLBackend(_Backend):
             on.all_to_all(in_array, out_array)
 
     def barrier(self) -> None:
-        """Wait until every member is here; devices are not waited for."""
+        """Wait until every member is here; devices are not waited for.
+
+        Raises:
+            RuntimeError: a member has ended, or does not come in time.
+        """
         if self._use_mpi:
             self._mpi_comm.Barrier()
         else:

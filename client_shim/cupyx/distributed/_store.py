@@ -72,6 +72,20 @@ class TCPStoreProxy:
     def __init__(self, host: str = _DEFAULT_HOST, port: int = _DEFAULT_PORT) -> None:
         self.host = host
         self.port = port
+        self._attendance: rendezvous.Attendance | None = None
+
+    def attend(self, rank: int) -> None:
+        """Be there as a rank: if this process ends, who waits for it at the store is told.
+
+        Raises:
+            RuntimeError: nobody answers there.
+        """
+        self._attendance = rendezvous.Attendance((self.host, self.port), rank)
+
+    def end(self) -> None:
+        """Be there no longer."""
+        if self._attendance is not None:
+            self._attendance.end()
 
     def __getitem__(self, key: str) -> Any:
         if not isinstance(key, str):
@@ -87,5 +101,9 @@ class TCPStoreProxy:
         rendezvous.request((self.host, self.port), "set", key, sent)
 
     def barrier(self) -> None:
-        """Wait until every process of the group is here."""
+        """Wait until every process of the group is here.
+
+        Raises:
+            RuntimeError: one has ended, or does not come in time.
+        """
         rendezvous.request((self.host, self.port), "barrier")
