@@ -55,6 +55,11 @@ class Channel(ABC):
             ProtocolViolation: the peer sent a frame over the limit.
         """
 
+    @property
+    @abstractmethod
+    def gone(self) -> bool:
+        """Whether the peer has ended, as far as is known; it may have left messages unread."""
+
     @abstractmethod
     def close(self, linger_s: float = 1.0) -> None:
         """Close this end; wait up to `linger_s` for what was sent to leave. May be called twice."""

@@ -181,6 +181,10 @@ class GrpcChannel(Channel):
             _leaked.append((self, self._hang_up, self._release))
 
     @property
+    def gone(self) -> bool:
+        return self._incoming.ended
+
+    @property
     def ready(self) -> bool:
         """Whether a receive would have something to say."""
         return self._incoming.ready

@@ -42,6 +42,10 @@ class InprocChannel(Channel):
         message = self._incoming.get(timeout_s, self.url)
         return None if message is None else message[0]
 
+    @property
+    def gone(self) -> bool:
+        return self._incoming.ended
+
     def close(self, linger_s: float = 1.0) -> None:
         if not self._abandoned:
             self._outgoing.finish("closed by the peer")

@@ -161,6 +161,11 @@ class Pipe:
         self._arrived()
 
     @property
+    def ended(self) -> bool:
+        """Whether nothing more is put into it; messages may wait in it."""
+        return bool(self._end)
+
+    @property
     def ready(self) -> bool:
         """Whether a `get` would have something to say that was not said before."""
         return bool(self._messages) or bool(self._end and not self._told)

@@ -191,6 +191,15 @@ class UnixChannel(Channel):
                 self._arm(self._reader)
             self._doze(self._reader, left)
 
+    @property
+    def gone(self) -> bool:
+        with self._lock:
+            if self._end is not None or self.descriptor < 0:
+                return True
+            poll = select.poll()
+            poll.register(self._descriptor, select.POLLRDHUP)
+            return bool(poll.poll(0))
+
     def close(self, linger_s: float = 1.0) -> None:
         if self._abandoned:
             return

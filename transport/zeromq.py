@@ -135,6 +135,12 @@ class ZeroMQChannel(Channel):
             shared.doze(peer.reader, left)
             limit = 1  # an answer to a question comes alone: do not look for a second one
 
+    @property
+    def gone(self) -> bool:
+        with self._shared.lock:
+            self._shared.watch()
+            return self._peer.end is not None
+
     def close(self, linger_s: float = 1.0) -> None:
         if self._abandoned:
             return

@@ -6,6 +6,7 @@ peers, deadlines) a few times a second. Clock, listeners and control link are pa
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import time
 from collections.abc import Callable, Sequence
@@ -68,6 +69,7 @@ class Serving:
         self._core = core
         self._listeners = list(listeners)
         self._control = control
+        core.forsaken = lambda: self._active is not None and self._active.gone
         self._clock = clock
         self._active: Channel | None = None
         self._pending: list[_Pending] = []
@@ -101,6 +103,8 @@ class Serving:
             self._serve(self._active)
             if self._clock() >= self._next_tick:
                 self._tick()
+                if self._active is not None and self._active.gone:
+                    self._forsaken(self._active, "the client has ended")
 
     # The client that is connected
 
@@ -113,6 +117,8 @@ class Serving:
             answered = False
             for _ in range(BURST):
                 answered = self._handle(frames)
+                if self._core.halted:
+                    self._forsaken(channel, "the client has ended")
                 if self._active is not channel:
                     return
                 # Who was answered is likely to think first: look for more only if none was.
@@ -126,10 +132,31 @@ class Serving:
             if not answered or self._unacknowledged >= BURST or self._core.failing:
                 self._acknowledge()
         except ChannelClosed as exc:
-            self._lost(str(exc))
+            self._forsaken(channel, str(exc))
         except ProtocolViolation as exc:
             self._say(channel, Bye("protocol", exc.message))
             self._end("failed", exc.message)
+
+    def _forsaken(self, channel: Channel, why: str) -> None:
+        """The client has ended. What it left unread is done if it said Bye, else it is dropped:
+        nobody waits for it, and who comes back on a new link sends it again.
+        """
+        left: list[list[Frame]] = []
+        with contextlib.suppress(ChannelClosed, ProtocolViolation):
+            while (frames := channel.receive(0)) is not None:
+                left.append(frames)
+        with contextlib.suppress(ProtocolViolation):
+            polite = bool(left) and isinstance(decode(left[-1]), Bye)
+            if polite:
+                self._core.carry_on()
+            for frames in left if polite else ():
+                self._core.execute(decode(frames), frames[1:])
+                while self._core.unfinished:
+                    self._core.proceed()
+                if self._clock() >= self._next_tick:
+                    self._tick()
+        self._end_with_core()
+        self._lost(why)
 
     def _handle(self, frames: list[Frame]) -> bool:
         """Execute one message and send the replies; return whether there were any."""
@@ -142,9 +169,12 @@ class Serving:
             self._send(core.proceed())
             if self._clock() >= self._next_tick:
                 self._tick()
-        if core.ended is not None:
-            self._end("closed" if core.left else "failed", core.ended.message)
+        self._end_with_core()
         return bool(replies)
+
+    def _end_with_core(self) -> None:
+        if self._core.ended is not None:
+            self._end("closed" if self._core.left else "failed", self._core.ended.message)
 
     def _acknowledge(self) -> None:
         replies: list[Reply] = []

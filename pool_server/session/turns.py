@@ -45,7 +45,13 @@ processor (up to some 100 ms); and who comes back after hours delays others by a
 STALE_NS = 5_000_000_000
 """A session that has not moved for so long is not waited for."""
 CAP_BURST_NS = 20_000_000
+"""A capped session may be so much ahead of its cap."""
+CAP_CREDIT_NS = 500_000_000
+"""A capped session makes up for so much that it was late: its process may have waited for a
+processor. Who was idle may for as long compute at more than the cap."""
 _WORTH_NS = 500_000  # of a batch: shorter ones need no better guess
+_FEW = 8
+_DEARER = 4
 _PAUSES_S = (20e-6, 400e-6)
 _LEAST_WEIGHT = 50  # of those without a promised share, together
 
@@ -93,7 +99,7 @@ class Turns:
         self._known = -1
         self._peers: list[int] = []
         self._record_ns = 1000.0
-        self._capped_until = 0
+        self._capped_until = clock()
         self._spent_ns = 0
 
     @property
@@ -119,18 +125,47 @@ class Turns:
         if expected_ns < ALONE_NS and words[self._sessions] <= 1 and not self._cap_milli:
             clock = self._clock
             began = clock()
-            position = execute(records, start, payloads)
+            position, asked = self._within(execute, records, start, len(records), payloads)
             spent_ns = clock() - began
             self._spent_ns = words[self._device_time] = self._spent_ns + spent_ns
             if spent_ns > _WORTH_NS or expected_ns > _WORTH_NS:
                 self._learn(spent_ns, position - start)
-            return position
+            if position < asked or asked == len(records) or stopped():
+                return position
+            start = position
         return self._in_slices(execute, records, start, payloads, stopped)
+
+    def _within(
+        self,
+        execute: Execute,
+        records: Sequence[Any],
+        start: int,
+        end: int,
+        payloads: Any,
+        most_ns: int = ALONE_NS,
+    ) -> tuple[int, int]:
+        """Execute records up to `end`, or only a few if these take more than `most_ns`.
+
+        What was cheap so far may be dear now, and a batch must not become a slice of seconds.
+
+        Returns:
+            The first record that is left, and up to where it was tried.
+        """
+        few = start + _FEW
+        if few < end:
+            began = self._clock()
+            reached = execute(records[:few], start, payloads)
+            if reached < few or self._clock() - began > most_ns:
+                return reached, few
+            start = reached
+        return execute(records[:end], start, payloads), end
 
     def _learn(self, spent_ns: int, many: int) -> None:
         """Adapt how long a record is expected to take."""
         if many:
-            self._record_ns += 0.2 * (spent_ns / many - self._record_ns)
+            found_ns = spent_ns / many
+            follow = 0.2 if found_ns < _DEARER * self._record_ns else 1.0
+            self._record_ns += follow * (found_ns - self._record_ns)
 
     def _in_slices(
         self,
@@ -150,7 +185,7 @@ class Turns:
             until = min(end, position + max(1, int(slice_ns / max(self._record_ns, 1.0))))
             began = self._clock()
             try:
-                reached = execute(records[:until], position, payloads)
+                reached, until = self._within(execute, records, position, until, payloads, slice_ns)
                 if self._settle is not None and contended:
                     try:
                         self._settle()
@@ -226,7 +261,7 @@ class Turns:
         words[self._virtual_time] += spent_ns * 1000 // self._weight(now)
         words[self._active_until] = now + LINGER_NS
         if self._cap_milli:
-            earliest = max(self._capped_until, now - spent_ns)
+            earliest = max(self._capped_until, now - spent_ns - CAP_CREDIT_NS)
             self._capped_until = earliest + spent_ns * 1000 // self._cap_milli
 
     def _weight(self, now: int) -> int:

@@ -12,7 +12,7 @@ its batch, and failures before the answers that follow them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -80,6 +80,9 @@ class SessionCore:
         operations: records executed, for statistics.
         ended: the Bye that ended the session; None while it goes on.
         left: whether that was the client's.
+        forsaken: says whether the client has gone: then the rest of a long batch is left, until
+            `disconnected` or `carry_on`.
+        halted: whether that is so now.
     """
 
     def __init__(
@@ -95,6 +98,8 @@ class SessionCore:
         self.operations = 0
         self.ended: Bye | None = None
         self.left = False
+        self.forsaken: Callable[[], bool] = lambda: False
+        self.halted = False
         self._executor = Executor(device, self.table)
         self._turns = turns
         if turns is not None:
@@ -167,6 +172,11 @@ class SessionCore:
         self._advance(replies)
         return replies
 
+    def carry_on(self) -> None:
+        """Execute what was left, although the client has gone."""
+        self.forsaken, self.halted = lambda: False, False
+        self._advance([])
+
     def acknowledge(self, replies: list[Reply]) -> None:
         """Append an Ack if something was executed since the last one."""
         executor = self._executor
@@ -183,7 +193,7 @@ class SessionCore:
         if self._movement.outgoing is not None:
             self._position -= 1  # that fetch has to be done again
         self._exchange.client_is(here=False)
-        self._held = self._given_up = False
+        self._held = self._given_up = self.halted = False
         self._large = None
         self._movement.abandon()
         self._queue.clear()
@@ -273,7 +283,7 @@ class SessionCore:
     def _advance(self, replies: list[Reply]) -> None:
         """Execute what can be executed."""
         movement = self._movement
-        while self.ended is None and not self._held:
+        while self.ended is None and not self._held and not self.halted:
             if movement.incoming is not None and not self._incoming_over(replies):
                 return
             if movement.outgoing is not None and not self._outgoing_over(replies):
@@ -333,11 +343,12 @@ class SessionCore:
             self.executed = batch.sequence
         else:
             self._position = position
+            self.halted = not self.transferring and self.forsaken()
 
     def _stopped(self) -> bool:
         """Whether the batch cannot go on, although records are left."""
         lost = self._executor.lost is not None
-        return self.transferring or self._exchange.waiting or lost
+        return self.transferring or self._exchange.waiting or lost or self.forsaken()
 
     def _answer(self, sequence: int, replies: list[Reply]) -> None:
         """Send the answers of the executor, after what failed or was printed before them."""

@@ -172,7 +172,11 @@ def test_a_killed_peer_is_noticed_at_once_and_what_came_is_received(peer: Peer) 
     assert peer.line() == "burst"
     first = peer.channel.receive(10)
     assert first is not None
+    assert not peer.channel.gone
     peer.process.kill()
+    deadline = time.monotonic() + 3
+    while not peer.channel.gone:  # with most of the burst unread
+        assert time.monotonic() < deadline
     messages, took_s = until_closed(peer.channel, 10)
     assert took_s < 3
     numbers = [int(bytes(message[0])) for message in [first, *messages]]

@@ -44,6 +44,8 @@ class Scripted(Channel):
             return None
         raise ChannelClosed("the script has ended")
 
+    gone = False
+
     def close(self, linger_s: float = 1.0) -> None:
         self.inbox.clear()
 

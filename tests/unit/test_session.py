@@ -45,6 +45,8 @@ class Answering(Channel):
             raise ChannelClosed("the peer hung up")
         return [m.encode(self.answers.pop(0))]
 
+    gone = False
+
     def close(self, linger_s: float = 1.0) -> None:
         self.answers.clear()
 

@@ -35,13 +35,14 @@ class Device:
         self.table = table
         self.now = 1_000_000_000
         self.sleeps = 0
+        self.late_ns = 0
 
     def clock(self) -> int:
         return self.now
 
     def sleep(self, seconds: float) -> None:
         self.sleeps += 1
-        self.now += int(seconds * 1e9)
+        self.now += int(seconds * 1e9) + self.late_ns
 
     def session(self, lease: str, share: int, cap: int = 0) -> tuple[int, t.Turns]:
         row = self.table.open(0, lease, share)
@@ -174,6 +175,54 @@ def test_a_cap_holds_also_alone(table: ShareTable) -> None:
         compute(device, session, 10_000_000)
     part = session.device_time_s * 1e9 / (device.now - began)
     assert part == pytest.approx(0.25, abs=0.01)
+
+
+@pytest.mark.parametrize("late_ms", [0, 40, 100])
+def test_who_wakes_late_loses_nothing_of_a_cap(table: ShareTable, late_ms: int) -> None:
+    device = Device(table)
+    device.late_ns = late_ms * 1_000_000
+    _, session = device.session("a", 200, cap=250)
+    began = device.now
+    for _ in range(2000):
+        compute(device, session, 1_000_000)
+    part = session.device_time_s * 1e9 / (device.now - began)
+    assert part == pytest.approx(0.25, abs=0.01)
+
+
+def test_who_was_idle_computes_above_its_cap_for_a_moment_only(table: ShareTable) -> None:
+    device = Device(table)
+    _, session = device.session("a", 200, cap=250)
+    for _ in range(1000):
+        compute(device, session, 1_000_000)
+    device.now += 3600 * 10**9
+    before, began = session.device_time_s, device.now
+    while device.now < began + 10**9:
+        compute(device, session, 1_000_000)
+    allowed = 0.25 * (10**9 + t.CAP_CREDIT_NS + t.CAP_BURST_NS) / 1e9
+    assert session.device_time_s - before <= allowed + 0.002
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_batch_that_is_dearer_than_expected_is_no_slice_of_seconds(
+    table: ShareTable, others: int
+) -> None:
+    device = Device(table)
+    _, session = device.session("a", 500)
+    for number in range(others):
+        device.session(f"other{number}", 100)
+    for _ in range(20):
+        compute(device, session, *[1000] * 100)  # cheap so far
+    gone: list[int] = []
+
+    def execute(records: Sequence[int], start: int, payloads: Any) -> int:
+        gone.append(len(records) - start)
+        return device.execute(records, start, payloads)
+
+    assert session.run(execute, [100_000_000] * 100, 0, (), lambda: True) < 100
+    assert sum(gone) <= 8
+    gone.clear()
+    assert session.run(execute, [100_000_000] * 100, 0, (), never) == 100
+    assert max(gone) <= 8 and sum(gone) == 100
 
 
 def test_a_long_batch_is_cut_where_others_wait(table: ShareTable) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from cupool.pool_server.devices.mock import MockDevice, MockOptions
 from cupool.pool_server.session import control
 from cupool.pool_server.session.link import ControlLink
 from cupool.pool_server.session.serving import MAX_PENDING, Serving
+from cupool.pool_server.session.turns import Turns
 from cupool.pool_server.session.worker import SessionCore
 from cupool.proto import messages as m
 from cupool.proto import versions
@@ -332,3 +334,85 @@ def test_a_dead_device_ends_the_session(session: Session) -> None:
     assert "cudaErrorIllegalAddress" in ended.message
     kinds = [type(receive(channel)) for _ in range(3)]
     assert kinds == [m.Value, m.Failed, m.Bye]
+
+
+def queue(session: Session, batches: int, *last: m.Message) -> Channel:
+    """Let a client queue batches, and end while they wait."""
+    channel, _ = session.client()
+    for number in range(1, batches + 1):
+        send(channel, m.Batch(number, [["empty", [[number, "<f8", [2], "C"]], [], None]]))
+    for message in last:
+        send(channel, message)
+    channel.close()
+    session.later(1)  # a look at everything else is due after each batch
+    return channel
+
+
+def test_what_a_dead_client_had_queued_is_dropped_and_it_may_come_back(session: Session) -> None:
+    queue(session, 10)
+    session.step()
+    assert session.ended is None and 0 < session.core.executed <= 2
+    done = session.core.executed
+    channel, welcome = session.client(resume_after=done)
+    assert isinstance(welcome, m.Welcome) and welcome.executed == done
+    send(channel, m.Batch(done + 1, [["empty", [[99, "<f8", [2], "C"]], [], None]]))
+    session.step()
+    assert session.core.executed == done + 1
+
+
+def test_what_a_client_queued_before_it_said_bye_is_done(session: Session) -> None:
+    queue(session, 10, m.Bye("closed"))
+    assert session.run() == control.Ended("s1", "closed", "")
+    assert session.core.executed == 10
+
+
+def test_a_client_that_says_bye_without_hearing_the_answers_has_left(session: Session) -> None:
+    channel, _ = session.client()
+    send(channel, m.Batch(1, [EMPTY, FETCH]))
+    send(channel, m.Batch(2, [["fetch", 6, [[0, 1]], None]]))
+    send(channel, m.Bye("closed"))
+    channel.close()  # the answer of the first batch reaches nobody
+    assert session.run() == control.Ended("s1", "closed", "")
+    assert session.core.executed == 2
+
+
+class OneByOne(Turns):
+    """Looks after each record whether the batch may go on, as for records that take long."""
+
+    device_time_s = 0.0
+
+    def __init__(self) -> None:
+        self.end: Channel | None = None
+
+    def run(self, execute: Any, records: Any, start: int, payloads: Any, stopped: Any) -> int:
+        position = start
+        while position < len(records):
+            position = execute(records[: position + 1], position, payloads)
+            if self.end is not None:
+                self.end.close()  # the client dies while a record is executed
+            if stopped():
+                break
+        return position
+
+
+@pytest.mark.parametrize("said", [(), (m.Bye("closed"),)], ids=["killed", "bye"])
+def test_a_long_batch_is_left_when_its_client_dies(session: Session, said: Any) -> None:
+    turns = session.core._turns = OneByOne()
+    channel, _ = session.client()
+    send(channel, m.Batch(1, [["empty", [[n, "<f8", [2], "C"]], [], None] for n in range(1, 100)]))
+    for message in said:
+        send(channel, message)
+    turns.end = channel
+    session.later(1)
+    if said:
+        assert session.run() == control.Ended("s1", "closed", "")
+        assert session.core.operations == 99  # what it queued before it said so is done
+        return
+    session.step()
+    assert session.core.operations == 1 and session.core.executed == 0
+    turns.end = None
+    channel, welcome = session.client()
+    assert isinstance(welcome, m.Welcome) and welcome.executed == 0
+    send(channel, m.Batch(1, [["empty", [[n, "<f8", [2], "C"]], [], None] for n in range(1, 100)]))
+    session.step()
+    assert session.core.operations == 99 and session.core.executed == 1
