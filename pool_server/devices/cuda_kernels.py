@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import io
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,15 +17,16 @@ from cupool.pool_server.devices.base import Device, Layout
 from cupool.pool_server.devices.cuda_output import KernelOutput
 from cupool.pool_server.devices.errors import CompileException, CUDADriverError
 from cupool.pool_server.devices.kernel_sources import (
+    MAX_LOG_CHARS,
     SCALAR_BYTES,
     check_arguments,
     check_names,
     check_options,
     check_source,
+    program_answer,
 )
 from cupool.proto.kernels import ATTRIBUTES, MAX_ARGUMENTS, SETTABLE_ATTRIBUTES, checked_text
 
-_MAX_LOG_CHARS = 64 << 10
 _MAX_PARAMETER_BYTES = 32764
 _SCALARS = (bool, int, float, complex, np.generic)
 
@@ -57,6 +59,7 @@ class CudaKernels:
             "RawModule.global_array": self._global_array,
             "RawModule.describe": self._describe,
             "RawModule.global_size": self._global_size,
+            "nvrtc.compileProgram": self._compile_program,
             "RawKernel": self._launch,
             "RawKernel.set": self._set,
             "RawKernel.attributes": self._attributes,
@@ -84,7 +87,7 @@ class CudaKernels:
                 return made
             result = self._rows[name](*args, **kwargs)
         except self._cupy.cuda.compiler.CompileException as exc:
-            raise CompileException(exc.get_message()[:_MAX_LOG_CHARS], exc.source) from None
+            raise CompileException(exc.get_message()[:MAX_LOG_CHARS], exc.source) from None
         return [] if result is None else [result]
 
     def take_printed(self) -> str:
@@ -141,7 +144,26 @@ class CudaKernels:
         log = io.StringIO()
         module.compile(log_stream=log)
         names = dict(module.module.mapping or {})
-        return {"names": names, "log": log.getvalue()[:_MAX_LOG_CHARS]}
+        return {"names": names, "log": log.getvalue()[:MAX_LOG_CHARS]}
+
+    def _compile_program(self, source: Any, options: Any, names: Any) -> dict[str, Any]:
+        nvrtc = self._cupy.cuda.nvrtc
+        options, names = check_options(options), check_names(names)
+        program = nvrtc.createProgram(check_source(source), "kernel.cu", (), ())
+        try:
+            for name in names:
+                nvrtc.addNameExpression(program, name)
+            try:
+                nvrtc.compileProgram(program, options)
+            except nvrtc.NVRTCError as exc:
+                return program_answer(nvrtc.getProgramLog(program), status=int(exc.status))
+            lowered = {name: nvrtc.getLoweredName(program, name) for name in names}
+            real = any(re.match("--?(?:gpu-architecture|arch)[= ]sm_", o) for o in options)
+            cubin = nvrtc.getCUBIN(program) if real else b""
+            log = nvrtc.getProgramLog(program)
+            return program_answer(log, nvrtc.getPTX(program), cubin, lowered)
+        finally:
+            nvrtc.destroyProgram(program)
 
     def _global_size(self, module: Any, name: Any) -> int:
         return int(self._global(module, name).mem.size)

@@ -6,7 +6,8 @@ A compiler error quotes what it has read, so an `#include` of any path would rea
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from cupool.pool_server.devices.errors import CUDADriverError
@@ -15,6 +16,9 @@ from cupool.proto.kernels import MAX_SOURCE_CHARS, checked_text
 MAX_OPTIONS = 256
 MAX_OPTION_CHARS = 4096
 MAX_NAMES = 1024
+MAX_CODE_BYTES = 3 << 20
+MAX_LOG_CHARS = 64 << 10
+NVRTC_COMPILATION = 6
 SCALAR_BYTES = 16
 """CuPy's scalars lie in so many bytes, whatever their type."""
 
@@ -35,6 +39,7 @@ _ALLOWED = re.compile(
     rf"""
     (?:-D|--define-macro=?)\s*\w+(?:\(.*\))?(?:=.*)?
     | (?:-U|--undefine-macro=?)\s*\w+
+    | --?(?:gpu-architecture|arch)[= ](?:compute|sm)_\d+[af]?
     | --?std=c\+\+\d\d
     | --?(?:{"|".join(_SWITCHES)})(?:[= ][\w.,:+-]+)?
     """,
@@ -107,6 +112,31 @@ def check_arguments(given_bytes: Sequence[int], parameter_bytes: Sequence[int]) 
             raise CUDADriverError(1, f"parameter {index} has {taken} bytes, its argument {given}")
 
 
+def program_answer(
+    log: str,
+    ptx: bytes = b"",
+    cubin: bytes = b"",
+    names: Mapping[str, str] = MappingProxyType({}),
+    status: int = 0,
+) -> dict[str, Any]:
+    """Return what a compilation is answered with; code travels as latin-1.
+
+    Raises:
+        ValueError: there is more code than an answer can hold.
+    """
+    if len(ptx) + len(cubin) > MAX_CODE_BYTES:
+        raise ValueError(
+            f"{len(ptx) + len(cubin):,} bytes of code, the limit is {MAX_CODE_BYTES:,}"
+        )
+    return {
+        "status": status,
+        "log": log[:MAX_LOG_CHARS],
+        "ptx": ptx.decode("latin-1"),
+        "cubin": cubin.decode("latin-1"),
+        "names": dict(names),
+    }
+
+
 def _texts(values: Any, count: int, length: int, what: str) -> tuple[str, ...]:
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise TypeError(f"not a list of {what}s: {values!r:.80}")
@@ -121,10 +151,13 @@ def _texts(values: Any, count: int, length: int, what: str) -> tuple[str, ...]:
 
 
 __all__ = [
+    "MAX_LOG_CHARS",
     "MAX_SOURCE_CHARS",
+    "NVRTC_COMPILATION",
     "SCALAR_BYTES",
     "check_arguments",
     "check_names",
     "check_options",
     "check_source",
+    "program_answer",
 ]

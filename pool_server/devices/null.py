@@ -23,6 +23,7 @@ _NOWHERE = 0x7F0000000000
 _ANSWERS: dict[str, Any] = {
     "RawModule.describe": {"names": {}, "log": ""},
     "RawModule.global_size": 0,
+    "nvrtc.compileProgram": {"status": 0, "log": "", "ptx": "", "cubin": "", "names": {}},
     "ElementwiseKernel.codes": [],
     "ReductionKernel.codes": [],
 }

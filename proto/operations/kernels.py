@@ -22,6 +22,8 @@ Queries are answered as requests are, by the device:
     RawModule.describe      module         -> {name expression: lowered name}
     RawModule.global_size   module, name   -> bytes
     RawKernel.attributes    function       -> {attribute: int}
+    nvrtc.compileProgram    source, options, name_expressions
+                                           -> {status, log, ptx, cubin, names}: code as latin-1
     ElementwiseKernel.codes, ReductionKernel.codes   kernel -> [[dtypes, source], ...]
 
 A query that touches an object whose making failed is answered by that failure: so a client that
@@ -43,6 +45,7 @@ OPERATIONS = (
     Operation("ReductionKernel.call", "kernel", "cupy.ReductionKernel", rule="own", outputs=-1),
     Operation("RawModule.describe", "query", "cupy.RawModule", outputs=0),
     Operation("RawModule.global_size", "query", "cupy.RawModule.get_global", outputs=0),
+    Operation("nvrtc.compileProgram", "query", "cupy.RawModule", outputs=0),
     Operation("RawKernel.attributes", "query", "cupy.RawKernel.attributes", outputs=0),
     Operation("ElementwiseKernel.codes", "query", "cupy.ElementwiseKernel.cached_codes", outputs=0),
     Operation("ReductionKernel.codes", "query", "cupy.ReductionKernel.cached_codes", outputs=0),

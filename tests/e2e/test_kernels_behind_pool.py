@@ -26,6 +26,7 @@ SLOW = (
     "test_kernels_gufunc.py",
     "test_kernels_guide.py",
     "test_kernels_libraries.py",
+    "test_kernels_nvrtc.py",
     "test_kernels_reduction.py",
     "test_fft_callbacks.py",
     "test_fuse.py",

@@ -57,6 +57,7 @@ class ReductionKernel(KernelCodes):
             raise ValueError(f'Invalid kernel name: "{name}"')
         self.in_params = kernels.parse(in_params, True)
         self.out_params = kernels.parse(out_params, False)
+        self.params = self.in_params + self.out_params
         self.nin = len(self.in_params)
         self.nout = len(self.out_params)
         self.nargs = self.nin + self.nout

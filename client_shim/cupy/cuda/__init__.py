@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +25,7 @@ from cupool.client_shim.cupy.cuda import (
     memory_hook,
     memory_hooks,
     nccl,
+    nvrtc,
     nvtx,
     pinned_memory,
     profiler,
@@ -105,6 +108,7 @@ __all__ = [
     "get_device_id",
     "get_elapsed_time",
     "get_local_runtime_version",
+    "get_nvcc_path",
     "graph",
     "is_available",
     "malloc_async",
@@ -113,6 +117,7 @@ __all__ = [
     "memory_hook",
     "memory_hooks",
     "nccl",
+    "nvrtc",
     "nvtx",
     "pinned_memory",
     "profile",
@@ -129,6 +134,11 @@ __all__ = [
 def is_available() -> bool:
     """Return whether a device can be used: asks for the lease."""
     return runtime.getDeviceCount() > 0
+
+
+def get_nvcc_path() -> str | None:
+    """Return $NVCC, or where nvcc is on this machine; None if it is not: nothing here needs it."""
+    return os.environ.get("NVCC") or shutil.which("nvcc")
 
 
 def get_local_runtime_version() -> int:
@@ -164,7 +174,7 @@ def profile() -> Iterator[None]:
 
 def _fill() -> dict[str, Any]:
     names: dict[str, Any] = globals()
-    for sub in ("nvrtc", "cub", "cutensor", "thrust", "common", "jitify"):
+    for sub in ("cub", "cutensor", "thrust", "common", "jitify"):
         names.setdefault(sub, _unsupported.module(f"cupy.cuda.{sub}"))
     _unsupported.fill(names, "cupy.cuda")
     return names

@@ -1,13 +1,15 @@
 """Header files of the user's: they are on this machine, the compiler is not.
 
-What a source includes from a folder named by `-I` is put into the source before it is sent.
+What a source includes from a folder named by `-I`, or from texts that are given with it, is put
+into the source before it is sent.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from cupool.proto.kernels import MAX_SOURCE_CHARS
 
@@ -19,8 +21,13 @@ _PREFIXES = ("--include-path=", "-I")
 _MAX_DEPTH = 64
 
 
-def resolve(source: str, options: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+def resolve(
+    source: str, options: Sequence[str], texts: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, tuple[str, ...]]:
     """Return a source with the user's headers in it, and the options without their folders.
+
+    Args:
+        texts: headers by the names under which they are included.
 
     Raises:
         ValueError: headers that include each other without end, or are too large together.
@@ -36,8 +43,8 @@ def resolve(source: str, options: Sequence[str]) -> tuple[str, tuple[str, ...]]:
             rest.append(word)
         else:
             folders.append(Path(folder))
-    if folders:
-        source = _Reader(folders).expand(source, 0)
+    if folders or texts:
+        source = _Reader(folders, texts).expand(source, 0)
     return source, tuple(rest)
 
 
@@ -49,9 +56,10 @@ def _folder(option: str) -> str | None:
 
 
 class _Reader:
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], texts: Mapping[str, str]) -> None:
         self._folders = folders
-        self._once: set[Path] = set()
+        self._texts = texts
+        self._once: set[Path | str] = set()
         self._size_chars = 0
 
     def expand(self, source: str, depth: int, home: Path | None = None) -> str:
@@ -59,19 +67,23 @@ class _Reader:
             raise ValueError("header files include each other more than 64 levels deep")
 
         def replace(found: re.Match[str]) -> str:
-            path = self._find(found[1] or found[2], home if found[1] else None)
-            if path is None:
+            name = found[1] or found[2]
+            path = self._find(name, home if found[1] else None)
+            if path is None and name not in self._texts:
                 return found[0]  # one of the compiler's own
-            if path in self._once:
+            if (path or name) in self._once:
                 return ""
-            text = path.read_text(encoding="utf-8", errors="replace")
+            if path is None:
+                text = self._texts[name]
+            else:
+                text = path.read_text(encoding="utf-8", errors="replace")
             self._size_chars += len(text)
             if self._size_chars > MAX_SOURCE_CHARS:
                 raise ValueError(f"header files of more than {MAX_SOURCE_CHARS} characters")
             if _ONCE.search(text):
-                self._once.add(path)
+                self._once.add(path or name)
                 text = _ONCE.sub("", text)
-            return self.expand(text, depth + 1, path.parent)
+            return self.expand(text, depth + 1, None if path is None else path.parent)
 
         return _INCLUDE.sub(replace, source)
 

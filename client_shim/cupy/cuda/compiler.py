@@ -8,7 +8,8 @@ from typing import Any
 
 from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy._core import calls
-from cupool.client_shim.cupy.cuda import _includes, _std_headers
+from cupool.client_shim.cupy.cuda import _includes, _std_headers, nvrtc
+from cupool.client_shim.cupy.cuda.device import Device
 from cupool.client_shim.cupy.cuda.function import Module
 from cupool.proto import failures, kernels
 
@@ -156,6 +157,53 @@ def compile_now(
         log = module._describe()["log"]
     if log_stream is not None and log:
         log_stream.write(log)
+
+
+def compile_using_nvrtc(
+    source: str,
+    options: tuple[str, ...] = (),
+    arch: Any = None,
+    filename: str = "kern.cu",
+    name_expressions: Sequence[str] | None = None,
+    log_stream: Any = None,
+    cache_in_memory: bool = False,
+    jitify: bool | None = None,
+    method: str | None = None,
+) -> tuple[bytes, dict[str, str] | None]:
+    """Compile a source on the current device's server.
+
+    Args:
+        arch: compute capability without a dot, that of the device if None.
+        method: "ptx" (also if None), or "cubin", which a mock GPU cannot make.
+
+    Returns:
+        the code, and the lowered names by name expression.
+
+    Raises:
+        CompileException: with the compiler's log.
+    """
+    if jitify is not None:
+        _jitify_deprecation_warning(jitify)
+    if method not in (None, "ptx", "cubin"):
+        raise RuntimeError(f"{method!r} is no kind of code that is made here")
+    kind = "sm" if method == "cubin" else "compute"
+    arch = arch or Device().compute_capability
+    given = (*options, f"--gpu-architecture={kind}_{arch}")
+    program = nvrtc.createProgram(source, filename, (), ())
+    try:
+        for name in name_expressions or ():
+            nvrtc.addNameExpression(program, name)
+        nvrtc.compileProgram(program, (*given, "--device-as-default-execution-space"))
+        mapping = {name: nvrtc.getLoweredName(program, name) for name in name_expressions or ()}
+        if log_stream is not None:
+            log_stream.write(nvrtc.getProgramLog(program))
+        code = nvrtc.getCUBIN(program) if method == "cubin" else nvrtc.getPTX(program)
+        return code, mapping if name_expressions else None
+    except nvrtc.NVRTCError:
+        log = nvrtc.getProgramLog(program)
+        raise CompileException(log, source, filename, given) from None
+    finally:
+        nvrtc.destroyProgram(program)
 
 
 class explained:

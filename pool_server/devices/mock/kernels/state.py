@@ -17,7 +17,14 @@ from cupool.pool_server.devices.errors import (
     CUDARuntimeError,
     DeviceLost,
 )
-from cupool.pool_server.devices.kernel_sources import check_names, check_options, check_source
+from cupool.pool_server.devices.kernel_sources import (
+    MAX_LOG_CHARS,
+    NVRTC_COMPILATION,
+    check_names,
+    check_options,
+    check_source,
+    program_answer,
+)
 from cupool.pool_server.devices.mock.kernels import cucomplex, packing
 from cupool.pool_server.devices.mock.kernels.loops import Elementwise, Reduction
 from cupool.proto.kernels import MAX_ARGUMENTS, SETTABLE_ATTRIBUTES, checked_text
@@ -27,7 +34,6 @@ Outs = Sequence["Layout | None"]
 
 _CUBINS = (b"\x7fELF", b"\x50\xed\x55\xba")
 """How an ELF file (a cubin) and a fat binary begin."""
-_MAX_LOG_CHARS = 64 << 10
 _MAX_MODULES = 256
 
 
@@ -100,11 +106,22 @@ class Kernels:
             with _told():
                 compiled = self._engine.compile(source, options, names)
                 loaded = self._engine.load(compiled.ptx)
-            log = str(getattr(compiled, "log", ""))[:_MAX_LOG_CHARS]
+            log = str(getattr(compiled, "log", ""))[:MAX_LOG_CHARS]
             if len(self._modules) >= _MAX_MODULES:
                 del self._modules[next(iter(self._modules))]
             found = self._modules[key] = UserModule(loaded, compiled.ptx, compiled.lowered, log)
         return found
+
+    def compile_program(self, source: Any, options: Any, names: Any) -> dict[str, Any]:
+        """Answer what the compiler makes of a source, which is not loaded."""
+        source, options, names = check_source(source), check_options(options), check_names(names)
+        try:
+            with _told():
+                compiled = self._engine.compile(source, options, names)
+        except CompileException as exc:
+            return program_answer(exc.log, status=NVRTC_COMPILATION)
+        ptx = compiled.ptx.rstrip(b"\0") + b"\0"
+        return program_answer(compiled.log, ptx, names=compiled.lowered)
 
     def load(self, code: Any) -> UserModule:
         """Load PTX."""
@@ -280,7 +297,7 @@ def _told(generated: str = "") -> Iterator[None]:
     try:
         yield
     except CompileException as exc:
-        raise CompileException(exc.log[:_MAX_LOG_CHARS], generated or exc.source) from None
+        raise CompileException(exc.log[:MAX_LOG_CHARS], generated or exc.source) from None
     except CUDARuntimeError as exc:
         if exc.status in DEAD_CONTEXT:
             raise DeviceLost(exc.status, str(exc)) from None
