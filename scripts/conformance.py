@@ -111,7 +111,7 @@ def main() -> int:
     if arguments.failures:
         print(report.failures(results, verdict))
     if arguments.waits:
-        print(report.counts("metadata asked for", results.asked, results.waits))
+        print(report.waits(results))
     if arguments.layouts:
         print(report.counts("results re-laid", results.relaid))
     if arguments.record:

@@ -86,7 +86,7 @@ class NullDevice(Device):
         # An object of the device, such as a generator, has no layout either and is welcome.
         if operation.kind == "query":
             return [_ANSWERS.get(operation.name, {})]
-        asks = operation.kind == "object" and not operation.rule
+        asks = operation.kind == "object" and operation.rule == "data"
         if None in outs and (asks or not operation.has_objects):
             raise OperationNotSupported(
                 f"'{operation.name}': the null device computes nothing, and the shape of this "

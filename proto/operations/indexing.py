@@ -6,7 +6,7 @@ Integers out of range wrap around, except where a `mode` says otherwise.
 from cupool.proto.operations.operation import Operation
 
 OPERATIONS = (
-    Operation("getitem", "function", "cupy.ndarray.__getitem__", rule="own"),
+    Operation("getitem", "function", "cupy.ndarray.__getitem__", rule="data"),
     Operation("setitem", "function", "cupy.ndarray.__setitem__", rule="own", outputs=0),
     Operation("scatter_add", "function", "cupy.ndarray.scatter_add", rule="own", outputs=0),
     Operation("scatter_max", "function", "cupy.ndarray.scatter_max", rule="own", outputs=0),
@@ -14,8 +14,8 @@ OPERATIONS = (
     Operation("take", "function", "cupy.take", rule="own"),
     Operation("take_along_axis", "function", "cupy.take_along_axis", rule="own"),
     Operation("choose", "function", "cupy.choose", rule="own"),
-    Operation("compress", "function", "cupy.compress"),
-    Operation("extract", "function", "cupy.extract", "numpy.extract"),
+    Operation("compress", "function", "cupy.compress", rule="data"),
+    Operation("extract", "function", "cupy.extract", "numpy.extract", "data"),
     Operation("select", "function", "cupy.select", "numpy.select", "own"),
     Operation("place", "function", "cupy.place", rule="own", outputs=0),
     Operation("put", "function", "cupy.put", rule="own", outputs=0),

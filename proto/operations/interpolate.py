@@ -22,7 +22,7 @@ OPERATIONS: tuple[Operation, ...] = (
     _row("make_interp_spline", 2),
     _row("make_lsq_spline"),
     # how many knots a smoothing spline needs depends on data
-    _row("UnivariateSpline.fit", 2, rule=""),
+    _row("UnivariateSpline.fit", 2, rule="data"),
     _row("RegularGridInterpolator.evaluate"),
     _row("CloughTocher2DInterpolator.gradients"),
     # objects of the device, which hold a triangulation

@@ -22,5 +22,5 @@ OPERATIONS = (
     *(_linalg(name, 2) for name in ("eig", "eigh", "slogdet")),
     *(_linalg(name, -1) for name in ("qr", "svd")),
     # predicted where M <= N, else asked: the residuals depend on the rank
-    _linalg("lstsq", 4, ""),
+    _linalg("lstsq", 4, "data"),
 )

@@ -8,8 +8,8 @@ OPERATIONS = (
     Operation("array_equal", "function", "cupy.array_equal", "numpy.array_equal", "own"),
     Operation("array_equiv", "function", "cupy.array_equiv", "numpy.array_equiv", "own"),
     Operation("isin", "function", "cupy.isin", rule="own"),
-    Operation("intersect1d", "function", "cupy.intersect1d", outputs=-1),
-    Operation("setdiff1d", "function", "cupy.setdiff1d", "numpy.setdiff1d"),
-    Operation("setxor1d", "function", "cupy.setxor1d", "numpy.setxor1d"),
-    Operation("union1d", "function", "cupy.union1d", "numpy.union1d"),
+    Operation("intersect1d", "function", "cupy.intersect1d", rule="data", outputs=-1),
+    Operation("setdiff1d", "function", "cupy.setdiff1d", "numpy.setdiff1d", "data"),
+    Operation("setxor1d", "function", "cupy.setxor1d", "numpy.setxor1d", "data"),
+    Operation("union1d", "function", "cupy.union1d", "numpy.union1d", "data"),
 )

@@ -29,7 +29,10 @@ class Operation:
         numpy: dotted name that the mock calls; "" where the mock has an adapter of this name.
         rule: how the shim predicts dtype and shape: "ufunc" (`_core/_kernel.py`), "reduction" and
             "scan" (`_core/_reduction.py`), "matmul" (`_core/products.py`), "own" (the shim's
-            function itself); "" where it asks the server, which costs a wait.
+            function itself). "data" where the values on the device decide, always or in some
+            calls: how much there is, or an error that CuPy raises at once, so that it waits too.
+            The shim then asks the server, which costs a wait; no other row may. "" where there
+            are no results to predict.
         outputs: arrays made; -1 where it depends on the arguments.
     """
 

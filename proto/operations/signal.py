@@ -3,7 +3,7 @@
 from cupool.proto.operations.operation import Operation
 
 _NAMES = (
-    "abcd_normalize band_stop_obj bilinear bilinear_zpk bode buttap butter buttord cheb1ap "
+    "band_stop_obj bilinear bilinear_zpk bode buttap butter buttord cheb1ap "
     "cheb1ord cheb2ap cheb2ord cheby1 cheby2 check_COLA check_NOLA chirp coherence "
     "cont2discrete convolve convolve2d correlate correlate2d correlation_lags csd cspline1d "
     "cspline1d_eval cspline2d czt czt_points dbode decimate deconvolve detrend dfreqresp "
@@ -19,9 +19,22 @@ _NAMES = (
     "symiirorder1 symiirorder2 tf2sos tf2ss tf2zpk unique_roots upfirdn vectorstrength welch "
     "wiener zoom_fft zpk2sos zpk2ss zpk2tf"
 ).split()
+_DATA = (
+    # How many leading zeros are dropped, how many roots are the same.
+    "bilinear invres invresz lp2bp lp2bs lp2hp lp2lp normalize residue residuez sos2tf ss2tf "
+    "ss2zpk tf2sos tf2ss tf2zpk unique_roots zpk2ss zpk2tf "
+    # How many peaks there are; whether those that are given are any.
+    "find_peaks peak_prominences peak_widths "
+    # The order that a filter needs, the rank of a system.
+    "buttord cheb1ord cheb2ord ellipord iirdesign place_poles "
+    # Numbers that CuPy looks at before it goes on, if they are on the device.
+    "bilinear_zpk butter cheby1 cheby2 chirp cont2discrete decimate detrend dimpulse dlsim dstep "
+    "ellip findfreqs firls firwin firwin2 freqs freqs_zpk freqz freqz_zpk gammatone group_delay "
+    "iircomb iirfilter iirnotch iirpeak impulse lsim max_len_seq sosfiltfilt step vectorstrength"
+).split()
 _WINDOWS = (
     "barthann bartlett blackman blackmanharris bohman boxcar chebwin cosine exponential flattop "
-    "gaussian general_cosine general_gaussian general_hamming get_window hamming hann kaiser "
+    "gaussian general_cosine general_gaussian general_hamming hamming hann kaiser "
     "kaiser_bessel_derived lanczos nuttall parzen taylor triang tukey"
 ).split()
 _OWN = "morlet morlet2 qmf ricker".split()
@@ -36,7 +49,8 @@ _SIGNAL = (
 
 def _row(path: str, name: str) -> Operation:
     numpy = "" if name in _OWN else f"{path}.{name}"
-    return Operation(f"{path}.{name}", "function", f"cupyx.{path}.{name}", numpy, "own")
+    rule = "data" if name in _DATA else "own"
+    return Operation(f"{path}.{name}", "function", f"cupyx.{path}.{name}", numpy, rule)
 
 
 OPERATIONS: tuple[Operation, ...] = (

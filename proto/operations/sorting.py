@@ -17,7 +17,7 @@ OPERATIONS = (
         0,
     ),
     Operation("argpartition", "function", "cupy.argpartition", "numpy.argpartition", "own"),
-    Operation("argwhere", "function", "cupy.argwhere", "numpy.argwhere"),
+    Operation("argwhere", "function", "cupy.argwhere", "numpy.argwhere", "data"),
     Operation("where", "function", "cupy.where", "numpy.where", "own"),
     Operation("searchsorted", "function", "cupy.searchsorted", rule="own"),
 )

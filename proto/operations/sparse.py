@@ -24,7 +24,7 @@ _PREDICTED = (
     ("sparse.solve_triangular", 1),  # parts, array, lower, unit diagonal, "N" or "T" or "H"
     ("sparse.ilu0", 2),  # parts: data of both factors; rows without or with a zero pivot, or -1
 )
-_UNKNOWN = (
+_DATA = (
     ("sparse.from_dense", 3),  # array, dtype of indices
     ("sparse.from_coordinates", 3),  # data, major indices, minor indices, length of major axis
     ("sparse.sum_coordinates", 3),  # data, rows, columns
@@ -40,7 +40,7 @@ _UNKNOWN = (
 
 OPERATIONS: tuple[Operation, ...] = tuple(
     Operation(name, "function", rule=rule, outputs=outputs)
-    for rows, rule in ((_PREDICTED, "own"), (_UNKNOWN, ""))
+    for rows, rule in ((_PREDICTED, "own"), (_DATA, "data"))
     for name, outputs in rows
 )
 BINARY = ("lt", "gt", "le", "ge", "eq", "ne", "maximum", "minimum", "multiply")

@@ -4,7 +4,7 @@ from cupool.proto.operations.operation import Operation
 
 OPERATIONS = (
     Operation("average", "function", "cupy.average", rule="own", outputs=2),
-    Operation("bincount", "function", "cupy.bincount"),
+    Operation("bincount", "function", "cupy.bincount", rule="data"),
     Operation("corrcoef", "function", "cupy.corrcoef", rule="own"),
     Operation("correlate", "function", "cupy.correlate", rule="own"),
     Operation("cov", "function", "cupy.cov", rule="own"),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from conformance_parts import measured
 from conformance_parts.expected import FAILURES, Verdict
 from conformance_parts.running import Results
+from cupool.proto.operations import TABLE
 
 _COLUMNS = ("passed", "failed", "expected", "skipped", "xfailed")
 
@@ -64,13 +65,23 @@ def failures(results: Results, verdict: Verdict) -> str:
     return "\n".join(f"{t}\n    {results.why.get(t, '')}" for t in sorted(verdict.unexpected))
 
 
-def counts(title: str, counter: Counter[str], waits: int | None = None) -> str:
+def counts(title: str, counter: Counter[str]) -> str:
     """Return operations by how often something happened to them."""
     whole = sum(counter.values())
     head = f"\n{title}: {whole} times, {len(counter)} operations"
-    if waits is not None:
-        head += f" (of {waits} waits)"
     return "\n".join([head, *(f"  {n:6d}  {name}" for name, n in counter.most_common())])
+
+
+def waits(results: Results) -> str:
+    """Return the operations whose metadata was asked for: where data decide, and the others."""
+    titles = {True: "values on the device decide", False: "a rule is missing"}
+    counters: dict[bool, Counter[str]] = {group: Counter() for group in titles}
+    for name, count in results.asked.items():
+        row = TABLE.get(name)
+        counters[row is not None and row.rule == "data"][name] = count
+    head = f"\nmetadata asked for: {sum(results.asked.values())} times (of {results.waits} waits)"
+    parts = [counts(f"  {titles[group]}", counter) for group, counter in counters.items()]
+    return "\n".join([head, *(part.lstrip("\n") for part in parts)])
 
 
 def judgement(results: Results, verdict: Verdict, most: int = 40) -> str:

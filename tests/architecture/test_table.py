@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -50,11 +51,32 @@ def test_every_cupy_name_of_the_table_exists_in_cupy() -> None:
     assert [row.cupy for row in TABLE.values() if row.cupy and not exists(row.cupy)] == []
 
 
-RULES = {"ufunc", "reduction", "scan", "matmul", "own", ""}
+RULES = {"ufunc", "reduction", "scan", "matmul", "own", "data", ""}
 
 
 def test_every_rule_is_one_that_the_shim_knows() -> None:
     assert {row.rule for row in TABLE.values()} <= RULES
+
+
+def test_no_row_without_a_rule_has_results_to_predict() -> None:
+    kinds = ("core", "request", "query", "kernel")
+    assert [r.name for r in TABLE.values() if not r.rule and r.kind not in kinds] == []
+
+
+def _constants_of(function: str) -> Iterator[tuple[str, str]]:
+    """Yield where the shim calls a function, and the operation that it names."""
+    for path in sorted((ROOT / "client_shim").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                first = node.args[0] if node.args else None
+                if node.func.attr == function and isinstance(first, ast.Constant):
+                    yield path.name, str(first.value)
+
+
+def test_only_rows_that_depend_on_data_are_asked_for() -> None:
+    asked = list(_constants_of("call_unknown"))
+    assert asked
+    assert [(path, name) for path, name in asked if TABLE[name].rule != "data"] == []
 
 
 def test_the_cuda_device_does_every_operation_on_sparse_matrices() -> None:

@@ -166,9 +166,11 @@ def test_waves_and_splines() -> None:
         return [*results, s.gauss_spline(t, 3), s.sweep_poly(t, xp.asarray([1.0, 2.0]))]
 
     same(run, rtol=1e-7, check_dtype=False)
-    waves = ours.cwt(noise(cp, 30), ours.ricker, [1, 2, 3])
+    with pytest.warns(np.exceptions.VisibleDeprecationWarning, match="wavelet"):
+        waves = ours.cwt(noise(cp, 30), ours.ricker, [1, 2, 3])
+        assert ours.cwt(noise(cp, 30), ours.morlet2, [1]).dtype == np.complex128
+        assert ours.morlet(16).dtype == np.complex128
     assert waves.shape == (3, 30)
-    assert ours.morlet(16).dtype == np.complex128
 
 
 @pytest.mark.filterwarnings("ignore::scipy.signal.BadCoefficients")

@@ -11,6 +11,7 @@ import numpy as np
 from cupool.client_shim.cupy._core import calls, core, views
 from cupool.client_shim.cupy._core._dtype import get_dtype
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axis
+from cupool.client_shim.cupy._creation.from_data import asarray
 from cupool.client_shim.cupy._functions import warn_complex
 
 __all__ = [
@@ -106,7 +107,7 @@ def stack(
 
 
 def _at_least(a: Any, dimensions: int) -> ndarray:
-    a = views.require(a)
+    a = asarray(a)
     widen = (np.atleast_1d, np.atleast_2d, np.atleast_3d)[dimensions - 1]
     return core.view_of(a, widen(a._shadow))
 

@@ -37,10 +37,14 @@ from cupool.client_shim.cupyx.scipy.signal._czt import (
 )
 from cupool.client_shim.cupyx.scipy.signal._filter_design import (
     findfreqs,
+    freqs,
     freqs_zpk,
+    freqz,
     freqz_sos,
     freqz_zpk,
+    gammatone,
     group_delay,
+    sosfreqz,
 )
 from cupool.client_shim.cupyx.scipy.signal._filtering import (
     detrend,
@@ -60,15 +64,26 @@ from cupool.client_shim.cupyx.scipy.signal._filtering import (
 )
 from cupool.client_shim.cupyx.scipy.signal._fir_filter_design import (
     firls,
+    firwin,
+    firwin2,
+    kaiser_atten,
+    kaiser_beta,
+    kaiserord,
     minimum_phase,
 )
 from cupool.client_shim.cupyx.scipy.signal._iir_filter_conversions import (
     BadCoefficients,
-    abcd_normalize,
+    band_stop_obj,
     bilinear,
     bilinear_zpk,
-    invres,
-    invresz,
+    buttap,
+    buttord,
+    cheb1ap,
+    cheb1ord,
+    cheb2ap,
+    cheb2ord,
+    ellipap,
+    ellipord,
     lp2bp,
     lp2bp_zpk,
     lp2bs,
@@ -78,8 +93,6 @@ from cupool.client_shim.cupyx.scipy.signal._iir_filter_conversions import (
     lp2lp,
     lp2lp_zpk,
     normalize,
-    residue,
-    residuez,
     sos2tf,
     sos2zpk,
     ss2tf,
@@ -87,26 +100,23 @@ from cupool.client_shim.cupyx.scipy.signal._iir_filter_conversions import (
     tf2sos,
     tf2ss,
     tf2zpk,
-    unique_roots,
     zpk2sos,
     zpk2ss,
     zpk2tf,
 )
 from cupool.client_shim.cupyx.scipy.signal._iir_filter_design import (
-    band_stop_obj,
-    buttap,
-    cheb1ap,
-    cheb2ap,
+    butter,
     cheby1,
     cheby2,
     ellip,
-    ellipap,
-    gammatone,
     iircomb,
     iirdesign,
     iirfilter,
     iirnotch,
     iirpeak,
+)
+from cupool.client_shim.cupyx.scipy.signal._lti_conversion import (
+    abcd_normalize,
 )
 from cupool.client_shim.cupyx.scipy.signal._ltisys import (
     StateSpace,
@@ -123,33 +133,21 @@ from cupool.client_shim.cupyx.scipy.signal._peak_finding import (
     peak_prominences,
     peak_widths,
 )
+from cupool.client_shim.cupyx.scipy.signal._polyutils import (
+    invres,
+    invresz,
+    residue,
+    residuez,
+    unique_roots,
+)
 from cupool.client_shim.cupyx.scipy.signal._resample import (
+    decimate,
+    resample,
     resample_poly,
 )
 from cupool.client_shim.cupyx.scipy.signal._savitzky_golay import (
     savgol_coeffs,
     savgol_filter,
-)
-from cupool.client_shim.cupyx.scipy.signal._signals import (
-    butter,
-    buttord,
-    cheb1ord,
-    cheb2ord,
-    cwt,
-    decimate,
-    ellipord,
-    firwin,
-    firwin2,
-    freqs,
-    freqz,
-    gausspulse,
-    kaiser_atten,
-    kaiser_beta,
-    kaiserord,
-    resample,
-    sosfreqz,
-    sweep_poly,
-    unit_impulse,
 )
 from cupool.client_shim.cupyx.scipy.signal._spectral import (
     check_COLA,
@@ -183,13 +181,19 @@ from cupool.client_shim.cupyx.scipy.signal._upfirdn import (
 )
 from cupool.client_shim.cupyx.scipy.signal._waveforms import (
     chirp,
+    gausspulse,
     max_len_seq,
+    sawtooth,
+    square,
+    sweep_poly,
+    unit_impulse,
+)
+from cupool.client_shim.cupyx.scipy.signal._wavelets import (
+    cwt,
     morlet,
     morlet2,
     qmf,
     ricker,
-    sawtooth,
-    square,
 )
 from cupool.client_shim.cupyx.scipy.signal.windows import get_window
 

@@ -9,6 +9,7 @@ import numpy as np
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy._core._dtype import complex_of, to_inexact
 from cupool.client_shim.cupyx.scipy._declared import Spec, declared, send
+from cupool.client_shim.cupyx.scipy.signal._rules import FLOAT, coefficients
 
 __all__ = [
     "choose_conv_method",
@@ -51,7 +52,7 @@ def _shape(in1: Any, in2: Any, mode: str, axes: Any = None) -> tuple[int, ...]:
     lengths = []
     for i, (n, m) in enumerate(zip(a, b, strict=True)):
         if i not in axes:
-            lengths.append(max(n, m) if mode == "full" or mode == "valid" or m == 1 else m)
+            lengths.append(n if mode == "same" else max(n, m))
         elif mode == "full":
             lengths.append(n + m - 1)
         else:
@@ -74,7 +75,7 @@ def _either(in1: Any, in2: Any, mode: str, method: str) -> Any:
     if not in1.ndim:
         return Spec((), np.promote_types(in1.dtype, in2.dtype))
     if 0 in (in1.size, in2.size):
-        return 1
+        return Spec((0,), in1.dtype)
     shape = _shape(in1, in2, mode)
     common = np.promote_types(in1.dtype, in2.dtype)
     if in1.ndim != 1 and method != "fft":
@@ -110,7 +111,7 @@ def _fast(in1: Any, in2: Any, mode: str, axes: Any) -> Any:
     if not in1.ndim:
         return Spec((), np.promote_types(in1.dtype, in2.dtype))
     if 0 in (in1.size, in2.size):
-        return 1
+        return Spec((0,), in1.dtype)
     if axes is not None:
         axes = np.lib.array_utils.normalize_axis_tuple(axes, in1.ndim)
         if not axes:
@@ -120,9 +121,8 @@ def _fast(in1: Any, in2: Any, mode: str, axes: Any) -> Any:
     for i, (n, m) in enumerate(zip(in1.shape, in2.shape, strict=True)):
         if i not in along and n != m and 1 not in (n, m):
             raise ValueError(f"incompatible shapes for in1 and in2: {in1.shape} and {in2.shape}")
-    shape = _shape(in1, in2, mode, used)
-    dtype = _spectral(in1, in2)
-    return Spec(shape, dtype) if along and axes is None else 1
+    common = np.promote_types(in1.dtype, in2.dtype)
+    return Spec(_shape(in1, in2, mode, along), _spectral(in1, in2) if along else common)
 
 
 @_operation
@@ -149,7 +149,7 @@ def _flat(name: str, in1: Any, in2: Any, mode: str, boundary: str) -> Any:
     if in1.dtype.kind == "b" or in1.dtype.char == "e":
         raise ValueError("unsupported type in SciPy")
     if 0 in (in1.size, in2.size):
-        return 1
+        return Spec((0,), in1.dtype)
     return Spec(_shape(in1, in2, mode), np.promote_types(in1.dtype, in2.dtype))
 
 
@@ -211,4 +211,8 @@ def deconvolve(signal: Any, divisor: Any) -> Any:
             raise ValueError(f"{name} must be 1-D.")
     if getattr(divisor, "size", 1) > getattr(signal, "size", 1):
         return [], signal
-    return send("scipy.signal.deconvolve", {"signal": signal, "divisor": divisor}, 2)
+    num, den = coefficients(signal), coefficients(divisor)
+    ratio = to_inexact(np.promote_types(num.dtype, den.dtype))
+    quotient = Spec((num.shape[0] - den.shape[0] + 1,), np.promote_types(ratio, FLOAT))
+    rest = Spec(num.shape, np.promote_types(quotient.dtype, num.dtype))
+    return send("scipy.signal.deconvolve", {"signal": signal, "divisor": divisor}, [quotient, rest])

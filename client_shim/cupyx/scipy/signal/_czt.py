@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from cupool.client_shim.cupyx.scipy._declared import declared, send
+from cupool.client_shim.cupyx.scipy._declared import Spec, declared, send
+from cupool.client_shim.cupyx.scipy.signal._rules import (
+    COMPLEX,
+    described,
+    on_device,
+    result_of,
+    transformed,
+)
 
 __all__ = ["CZT", "ZoomFFT", "czt", "czt_points", "zoom_fft"]
 _operation = declared("scipy.signal")
@@ -18,24 +25,50 @@ def _check_points(count: Any, what: str) -> int:
     return int(count)
 
 
+def _spiral(x: Any, m: Any, axis: int) -> Spec:
+    """Predict a transform at `m` points of an axis, which is computed as the last one."""
+    lengths = described(x).shape
+    count = _check_points(lengths[axis], "CZT data points")
+    shape = list(lengths)
+    shape[axis] = count if m is None else _check_points(m, "CZT output points")
+    return transformed(tuple(shape), COMPLEX, axis)
+
+
 @_operation
 def czt(x: Any, m: Any = None, w: Any = None, a: Any = 1.0 + 0j, *, axis: int = -1) -> Any:
-    """Transform at `m` points that start at `a` and go on by the ratio `w`."""
-    return 1
+    """Transform at `m` points that start at `a` and go on by the ratio `w`.
+
+    Raises:
+        ValueError: no points.
+    """
+    return _spiral(x, m, axis)
 
 
 @_operation
 def czt_points(m: int, w: Any = None, a: Any = 1.0 + 0j) -> Any:
-    """Return the points at which `czt` transforms."""
-    return 1
+    """Return the points at which `czt` transforms.
+
+    Raises:
+        ValueError: no points.
+    """
+    count = _check_points(m, "CZT output points")
+    if on_device(w, a):
+        return 1
+    return Spec((count,), result_of(a, 1.0, 1j if w is None else w))
 
 
 @_operation
 def zoom_fft(
     x: Any, fn: Any, m: Any = None, *, fs: float = 2, endpoint: bool = False, axis: int = -1
 ) -> Any:
-    """Transform at `m` frequencies of the range `fn`, an end or both."""
-    return 1
+    """Transform at `m` frequencies of the range `fn`, an end or both.
+
+    Raises:
+        ValueError: no points, a range of more than two ends.
+    """
+    if described(fn).shape not in ((), (1,), (2,)):
+        raise ValueError("fn must be a scalar or 2-length sequence")
+    return _spiral(x, m, axis)
 
 
 class CZT:
@@ -58,7 +91,7 @@ class CZT:
         """
         self._check(x, axis)
         given = {"x": x, "m": self.m, "w": self.w, "a": self.a, "axis": axis}
-        return send("scipy.signal.czt", given, 1)
+        return send("scipy.signal.czt", given, _spiral(x, self.m, axis))
 
     def _check(self, x: Any, axis: int) -> None:
         if x.shape[axis] != self.n:

@@ -15,6 +15,8 @@ from cupool.client_shim.cupy._core._dtype import complex_of, to_inexact
 from cupool.client_shim.cupy._functions import warn_complex
 from cupool.client_shim.cupyx.scipy._declared import Spec, declared, lines
 from cupool.client_shim.cupyx.scipy.ndimage._util import sequence
+from cupool.client_shim.cupyx.scipy.signal._rules import described, on_device, transformed, view_of
+from cupool.client_shim.shadow import make
 
 __all__ = [
     "detrend",
@@ -156,18 +158,27 @@ def filtfilt(
         _check_padding(padtype, padlen, x.shape[axis], max(a.size, b.size))
     elif "c" in (a.dtype.kind, b.dtype.kind) and max(a.size, b.size) > 1:
         warn_complex()  # the states that agree are real
-    return 1
+    _axis(axis, x.ndim)
+    return Spec(x.shape, _filtered(b, a, x))
 
 
 @_operation
 def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
-    """Filter forwards and backwards with second-order sections; see `filtfilt`."""
+    """Filter forwards and backwards with second-order sections; see `filtfilt`.
+
+    By default the padding depends on the coefficients that are zero. If a signal may be too short
+    for it, they are looked at, as CuPy does: a wait.
+    """
     _check_sections(sos)
-    if not x.ndim:
+    given = described(x)
+    if not given.shape:
         raise ValueError("x must be at least 1-D")
+    length = given.shape[_axis(axis, len(given.shape))]
     if padlen is not None or padtype not in ("even", "odd", "constant"):
-        _check_padding(padtype, padlen, x.shape[axis], 0)
-    return 1
+        _check_padding(padtype, padlen, length, 0)
+    elif length <= 3 * (2 * sos.shape[0] + 1):
+        return 1
+    return Spec(given.shape, np.promote_types(given.dtype, sos.dtype))
 
 
 @_operation
@@ -181,12 +192,17 @@ def detrend(
     """
     if type not in ("linear", "l", "constant", "c"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
-    if isinstance(data, (list, tuple)) or data.dtype.char not in "fdFD":
+    given = described(data)
+    axis = _axis(axis, len(given.shape))
+    if type in ("constant", "c"):
+        return Spec(given.shape, to_inexact(given.dtype))
+    if on_device(bp):
         return 1
-    points = np.atleast_1d(bp) if not isinstance(bp, ndarray) else np.zeros(0)
-    if type in ("linear", "l") and np.any(points > data.shape[axis]):
+    if np.any(np.asarray(bp) > given.shape[axis]):
         raise ValueError("Breakpoints must be less than length of data along given axis.")
-    return Spec(data.shape, data.dtype)
+    dtype = given.dtype if given.dtype.char in "fdFD" else _FLOAT
+    shape = (given.shape[axis], *given.shape[:axis], *given.shape[axis + 1 :])
+    return view_of(np.moveaxis(make(shape, dtype), 0, axis))  # the axis is computed as the first
 
 
 def _analytic(x: Any) -> np.dtype[Any]:
@@ -208,7 +224,7 @@ def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
         raise ValueError("N must be positive.")
     shape = list(x.shape)
     shape[axis] = count
-    return Spec(tuple(shape), dtype)
+    return transformed(tuple(shape), dtype, axis)
 
 
 @_operation

@@ -9,7 +9,11 @@ import numpy as np
 
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy._creation.from_data import asarray
-from cupool.client_shim.cupyx.scipy.signal import _iir_filter_conversions, _system_responses
+from cupool.client_shim.cupyx.scipy.signal import (
+    _iir_filter_conversions,
+    _lti_conversion,
+    _system_responses,
+)
 
 __all__ = ["StateSpace", "TransferFunction", "ZerosPolesGain", "dlti", "lti"]
 ndarray = core.ndarray
@@ -212,7 +216,8 @@ class TransferFunction(_Form):
     _count, _convert = 2, "to_tf"
 
     def _store(self, num: Any, den: Any) -> None:
-        self._num, self._den = _iir_filter_conversions.normalize(asarray(num), asarray(den))
+        self._num, self._den = _iir_filter_conversions.normalize(num, den)
+        self._trimmed = True
 
     def _names(self) -> tuple[str, ...]:
         return ("num", "den")
@@ -225,6 +230,7 @@ class TransferFunction(_Form):
     @num.setter
     def num(self, num: Any) -> None:
         self._num = _at_least_1d(num)
+        self._trimmed = False
 
     @property
     def den(self) -> Any:
@@ -234,6 +240,7 @@ class TransferFunction(_Form):
     @den.setter
     def den(self, den: Any) -> None:
         self._den = _at_least_1d(den)
+        self._trimmed = False
 
     def to_tf(self, **kwargs: Any) -> Any:
         """Return a copy."""
@@ -313,7 +320,7 @@ class StateSpace(_Form):
 
     def _store(self, *matrices: Any) -> None:
         matrices = tuple(None if m is None else asarray(m) for m in matrices)
-        self.A, self.B, self.C, self.D = _iir_filter_conversions.abcd_normalize(*matrices)
+        self.A, self.B, self.C, self.D = _lti_conversion.abcd_normalize(*matrices)
 
     def _names(self) -> tuple[str, ...]:
         return ("A", "B", "C", "D")

@@ -5,19 +5,15 @@ CuPy's filter states hold the inputs and outputs before, SciPy's hold sums of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from cupool.pool_server.devices.mock.calls import adapter, named
+from cupool.proto.operations.signal import OPERATIONS
 
 NpArray = np.ndarray[Any, Any]
-
-_CAST = (
-    "convolve convolve2d correlate correlate2d correlation_lags detrend fftconvolve hilbert "
-    "hilbert2 medfilt medfilt2d oaconvolve order_filter wiener savgol_filter symiirorder2"
-).split()
 
 
 def _scipy(name: str) -> Callable[..., Any]:
@@ -33,8 +29,10 @@ def _scipy(name: str) -> Callable[..., Any]:
     return run
 
 
-for _name in _CAST:
-    adapter(f"scipy.signal.{_name}", casts=True)(_scipy(_name))
+# The precisions in which SciPy computes are often not CuPy's. Adapters below replace these.
+for _row in OPERATIONS:
+    if _row.numpy.startswith("scipy.signal.") and ".windows." not in _row.numpy:
+        adapter(_row.name, casts=True)(_scipy(_row.numpy.removeprefix("scipy.signal.")))
 
 
 def _state(b: NpArray, a: NpArray, before: NpArray) -> NpArray:
@@ -123,17 +121,31 @@ def find_peaks(x: NpArray, **kwargs: Any) -> list[NpArray]:
     return [peaks, *properties.values()]
 
 
-@adapter("scipy.signal.sepfir2d")
-def sepfir2d(input: NpArray, hrow: NpArray, hcol: NpArray) -> Any:
-    """SciPy's takes no names."""
-    return named("scipy.signal.sepfir2d")(input, hrow, hcol)
+@adapter("scipy.signal.sepfir2d", wants_outs=True)
+def sepfir2d(input: NpArray, hrow: NpArray, hcol: NpArray, outs: Sequence[Any] = ()) -> Any:
+    """SciPy's takes no names, and arrays of one dtype only."""
+    parts = [part.astype(outs[0].dtype) for part in (input, hrow, hcol)]
+    return named("scipy.signal.sepfir2d")(*parts)
 
 
-@adapter("scipy.signal.qmf")
-def qmf(hk: NpArray) -> Any:
+def _or_nothing(name: str) -> Callable[..., Any]:
+    function = _scipy(name)
+
+    def run(in1: NpArray, in2: NpArray, **options: Any) -> Any:
+        return in1.ravel()[:0] if 0 in (in1.size, in2.size) else function(in1, in2, **options)
+
+    return run
+
+
+for _name in ("convolve", "correlate"):
+    adapter(f"scipy.signal.{_name}", casts=True)(_or_nothing(_name))
+
+
+@adapter("scipy.signal.qmf", casts=True)
+def qmf(hk: Any) -> Any:
     """The reversed filter with every other sign changed, beginning with plus."""
-    signs = np.where(np.arange(hk.size) % 2, -1, 1)
-    return hk[::-1] * signs
+    taps = np.atleast_1d(hk)
+    return taps[::-1] * np.where(np.arange(taps.size) % 2, -1, 1)
 
 
 @adapter("scipy.signal.ricker")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cupool.client_shim.cupyx.scipy._declared import declared
-from cupool.client_shim.cupyx.scipy.signal._systems import named_window, window
+import numpy as np
+
+from cupool.client_shim.cupy._core import core
+from cupool.client_shim.cupyx.scipy._declared import Spec, declared
 
 __all__ = [
     "barthann",
@@ -34,7 +36,19 @@ __all__ = [
     "triang",
     "tukey",
 ]
+ndarray = core.ndarray
 _operation = declared("scipy.signal.windows")
+
+
+def window(M: Any) -> Spec:
+    """Predict a window.
+
+    Raises:
+        ValueError: a length that is no whole number, or negative.
+    """
+    if int(M) != M or M < 0:
+        raise ValueError("Window length M must be a non-negative integer")
+    return Spec((int(M),), np.dtype(np.float64))
 
 
 @_operation
@@ -92,8 +106,14 @@ def exponential(
     tau: Any = 1.0,
     sym: bool = True,
 ) -> Any:
-    """Return a window that falls on both sides of its centre."""
-    return 1 if sym and center is not None else window(M)
+    """Return a window that falls on both sides of its centre.
+
+    Raises:
+        ValueError: a centre of a symmetric window.
+    """
+    if sym and center is not None:
+        raise ValueError("If sym==True, center must be None.")
+    return window(M)
 
 
 @_operation
@@ -151,8 +171,16 @@ def kaiser(M: int, beta: Any, sym: bool = True) -> Any:
 
 @_operation
 def kaiser_bessel_derived(M: int, beta: Any, sym: bool = True) -> Any:
-    """Return the window that Kaiser's gives for overlapping transforms."""
-    return 1
+    """Return the window that Kaiser's gives for overlapping transforms.
+
+    Raises:
+        ValueError: an odd length, a window that is not symmetric.
+    """
+    if not sym:
+        raise ValueError("Kaiser-Bessel Derived windows are only defined for symmetric shapes")
+    if M >= 1 and M % 2:
+        raise ValueError("Kaiser-Bessel Derived windows are only defined for even number of points")
+    return window(max(M, 0))
 
 
 @_operation
@@ -197,7 +225,79 @@ def tukey(M: int, alpha: Any = 0.5, sym: bool = True) -> Any:
     return window(M)
 
 
-@_operation
-def get_window(window: Any, Nx: Any, fftbins: Any = True) -> Any:
-    """Return a window by its name, or by a tuple of name and parameters."""
-    return named_window(window)
+_NAMES = {
+    barthann: "barthann brthan bth",
+    bartlett: "bartlett bart brt",
+    blackman: "blackman black blk",
+    blackmanharris: "blackmanharris blackharr bkh",
+    bohman: "bohman bman bmn",
+    boxcar: "boxcar box ones rect rectangular",
+    cosine: "cosine halfcosine",
+    flattop: "flattop flat flt",
+    hamming: "hamming hamm ham",
+    hann: "hanning hann han",
+    lanczos: "lanczos sinc",
+    nuttall: "nuttall nutl nut",
+    parzen: "parzen parz par",
+    triang: "triangle triang tri",
+}
+_NAMES_WITH_PARAMETERS = {
+    chebwin: ("chebwin", "cheb"),
+    exponential: ("exponential", "poisson"),
+    gaussian: ("gaussian", "gauss", "gss"),
+    general_cosine: ("general cosine", "general_cosine"),
+    general_gaussian: (
+        "general gaussian",
+        "general_gaussian",
+        "general gauss",
+        "general_gauss",
+        "ggs",
+    ),
+    general_hamming: ("general hamming", "general_hamming"),
+    kaiser: ("kaiser", "ksr"),
+    kaiser_bessel_derived: ("kaiser bessel derived", "kbd"),
+    tukey: ("tukey", "tuk"),
+}
+_PLAIN = {name: function for function, names in _NAMES.items() for name in names.split()}
+_WITH_PARAMETERS = {
+    name: function for function, names in _NAMES_WITH_PARAMETERS.items() for name in names
+}
+
+
+def check_window(window: Any) -> Any:
+    """Return the function that a name of a window stands for.
+
+    Args:
+        window: a name, a tuple of a name and parameters, or the parameter of Kaiser's.
+
+    Raises:
+        ValueError: no such window, or one that needs parameters without any.
+    """
+    if isinstance(window, (int, float, np.number, ndarray)):
+        return kaiser
+    name = window[0] if isinstance(window, tuple) else window
+    if not isinstance(name, str):
+        raise ValueError(f"{type(window)} as window type is not supported.")
+    if name in _WITH_PARAMETERS:
+        if not isinstance(window, tuple):
+            raise ValueError(f"The '{name}' window needs one or more parameters -- pass a tuple.")
+        return _WITH_PARAMETERS[name]
+    if name not in _PLAIN:
+        raise ValueError("Unknown window type.")
+    return _PLAIN[name]
+
+
+def get_window(window: Any, Nx: Any, fftbins: bool = True) -> Any:
+    """Return a window by its name, by a tuple of name and parameters, or by Kaiser's parameter.
+
+    Args:
+        fftbins: for spectra; otherwise it is symmetric.
+
+    Raises:
+        ValueError: no such window, parameters that are missing.
+    """
+    function = check_window(window)
+    if isinstance(window, (str, tuple)):
+        parameters = window[1:] if isinstance(window, tuple) else ()
+        return function(Nx, *parameters, not fftbins)
+    return function(Nx, float(window), not fftbins)
