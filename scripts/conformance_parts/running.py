@@ -124,6 +124,7 @@ def _run_unit(suite: str, place: Place, unit: str, options: Options, record: Pat
     """Run one piece; return what went wrong with its process, or nothing."""
     scripts = Path(__file__).resolve().parents[1]
     environment = {
+        "OPENBLAS_NUM_THREADS": "1",  # its threads would spin beside those of the other pieces
         **os.environ,
         **options.environment,
         **place.environment,
