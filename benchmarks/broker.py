@@ -34,11 +34,11 @@ class Experiment:
 
 
 EXPERIMENTS = {
-    "table": Experiment(broker_filling.table, (1, 10), ("openb", "fgd_expected")),
+    "table": Experiment(broker_filling.table, (2, 10), ("openb", "fgd_expected")),
     "pooling": Experiment(broker_filling.pooling, (3, 10), ("openb",)),
     "ties": Experiment(broker_filling.ties, (3, 10), ("openb",)),
     "speed": Experiment(broker_filling.speed, (1, 3), ("openb",)),
-    "departures": Experiment(broker_running.departures, (4, 10), ("openb",)),
+    "departures": Experiment(broker_running.departures, (8, 16), ("openb",)),
     "partitions": Experiment(broker_running.partitions, (2, 3), ("philly_derived",)),
 }
 

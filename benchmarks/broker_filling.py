@@ -22,6 +22,7 @@ from cupool.pool_server.broker.simulator.workload import (
     fleet_of,
     read_openb_nodes,
     read_openb_pods,
+    renumbered,
     tuned,
     uniform,
     without_host,
@@ -60,7 +61,8 @@ def filled(
     """Fill the pool with the jobs, shuffled and repeated to 130 % of it as in the paper."""
     capacity = 1000 * sum(machine.gpus for machine in machines)
     order = tuned(list(jobs), capacity, _RATIO, seed)
-    return fill(fleet_of(machines, host=host), order, rule, usual, fragments_at=(90,))
+    fleet = fleet_of(renumbered(machines, seed), host=host)
+    return fill(fleet, order, rule, usual, fragments_at=(90,))
 
 
 def published(traces: Path) -> dict[tuple[str, str], float]:

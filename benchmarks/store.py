@@ -3,6 +3,7 @@
     python benchmarks/store.py                          grants a second on each store
     python benchmarks/store.py --kill etcd --rounds 100  kill -9 the leader, again and again
     python benchmarks/store.py --kill sqlite --rounds 100
+    python benchmarks/store.py --members --rounds 10     kill and freeze members of etcd instead
 
 A grant counts once its client was told: decided, written, opened by a simulated server. In the
 kill experiment two brokers run as processes; simulated servers and clients go on meanwhile, and
@@ -16,7 +17,6 @@ import asyncio
 import contextlib
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,22 +25,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import grpc
 
 from benchmarks import etcd_cluster
 from benchmarks.broker_load import Server, ask
-from benchmarks.store_pool import Client, Truth
+from benchmarks.store_members import member_rounds
+from benchmarks.store_pool import Client, Killed, Truth, leading
 from benchmarks.store_pool import Server as Followed
-from cupool.addresses import grpc_target
 from cupool.pool_server.broker.model import Limits, Wish
 from cupool.pool_server.broker.service import BrokerService
 from cupool.pool_server.broker.store.election import Election
 from cupool.pool_server.broker.store.opening import open_store
-from cupool.proto.v1 import pool_pb2 as pb
-from cupool.proto.v1 import pool_pb2_grpc as rpc
 
 CLIENTS = 64
 SERVERS = 16
+MOST_S = 7.0
+"""A first grant that takes longer is reported with what it waited for."""
 HOLD_S = (0.2,) * 6 + (25.0,) * 6
 """Of the kill experiment's clients: so long each keeps a GPU at most."""
 
@@ -110,51 +109,6 @@ def measure_speed(kinds: list[str], seconds: float) -> None:
 # ---------------------------------------------------------------- kills
 
 
-class Killed:
-    """Two brokers as processes on one state."""
-
-    def __init__(self, state: str) -> None:
-        self._state = state
-        self._folder = tempfile.TemporaryDirectory()
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        for _ in range(2):
-            port = etcd_cluster.free_ports(1)[0]
-            self.start(f"grpc://127.0.0.1:{port}")
-        self.urls = list(self._processes)
-
-    def start(self, url: str) -> None:
-        command = [sys.executable, "-m", "cupool", "broker", "--listen", url]
-        with open(f"{self._folder.name}/{url.rpartition(':')[2]}.log", "ab") as log:
-            self._processes[url] = subprocess.Popen(
-                [*command, "--state", self._state], stdout=log, stderr=log
-            )
-
-    def kill(self, url: str) -> None:
-        process = self._processes.pop(url)
-        process.kill()
-        process.wait()
-
-    def stop(self) -> None:
-        for url in list(self._processes):
-            self.kill(url)
-        self._folder.cleanup()
-
-
-async def leading(urls: list[str], above: int, within_s: float) -> tuple[str, pb.StatusReply]:
-    """Wait until a broker leads with an epoch above one; return its address and status."""
-    end = time.monotonic() + within_s
-    while time.monotonic() < end:
-        for url in urls:
-            async with grpc.aio.insecure_channel(grpc_target(url)) as channel:
-                with contextlib.suppress(grpc.aio.AioRpcError):
-                    stub = rpc.BrokerStub(channel)  # type: ignore[no-untyped-call]
-                    reply = await stub.Status(pb.StatusRequest(), timeout=1.0)
-                    if reply.epoch > above:
-                        return url, reply
-        await asyncio.sleep(0.05)
-    raise RuntimeError(f"no broker leads after {within_s:g} s")
-
-
 async def kill_rounds(state: str, rounds: int) -> None:
     brokers, truth = Killed(state), Truth()
     pool = ",".join(brokers.urls)
@@ -186,6 +140,12 @@ async def kill_rounds(state: str, rounds: int) -> None:
                 await asyncio.sleep(0.01)
             first = next(each for each in truth.grants if each >= killed_at + led[-1])
             served.append(first - killed_at)
+            if served[-1] > MOST_S:
+                back = sorted(round(each.back_at - killed_at, 2) for each in servers.values())
+                print(f"round {number + 1}: a leader after {led[-1]:.2f} s, servers back {back}")
+                print(
+                    f"  first grant after {served[-1]:.2f} s; the broker: {status.note or 'well'}"
+                )
             if (number + 1) % 10 == 0 or number + 1 == rounds:
                 print(_so_far(number + 1, led, served, lost, truth), flush=True)
     finally:
@@ -210,13 +170,18 @@ def main() -> None:
     parser.add_argument("--stores", default="none,sqlite,etcd1,etcd3")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--kill", choices=("sqlite", "etcd1", "etcd", "etcd3"))
+    parser.add_argument("--members", action="store_true")
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args()
     kinds = options.stores.split(",")
     if etcd_cluster.MISSING:
         print(etcd_cluster.MISSING, file=sys.stderr)
         kinds = [each for each in kinds if not each.startswith("etcd")]
-    if options.kill:
+    if options.members:
+        with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
+            with etcd_cluster.cluster(Path(folder), 3) as cluster:
+                asyncio.run(member_rounds(cluster, options.rounds))
+    elif options.kill:
         with place(options.kill) as state:
             asyncio.run(kill_rounds(state, options.rounds))
     else:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import subprocess
+import sys
+import tempfile
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -16,6 +19,7 @@ from dataclasses import dataclass, field
 
 import grpc
 
+from benchmarks import etcd_cluster
 from cupool.addresses import grpc_target, machine
 from cupool.brokers import Brokers, not_leading
 from cupool.pool_server.dialing import Dialer
@@ -53,6 +57,7 @@ class Server:
         self.sessions: dict[str, pb.Session] = {}
         self.epoch = 0
         self.registered = 0
+        self.back_at = 0.0
         self._dialer = Dialer(url)
         self._outbox: asyncio.Queue[pb.NodeEvent] | None = None
         self._claims: dict[str, asyncio.TimerHandle] = {}
@@ -97,7 +102,7 @@ class Server:
 
     def _obey(self, command: pb.NodeCommand) -> None:
         if command.HasField("registered"):
-            self.registered = command.epoch
+            self.registered, self.back_at = command.epoch, time.monotonic()
         elif command.HasField("open"):
             self._open(command.open)
         elif command.HasField("close"):
@@ -198,3 +203,48 @@ class Client:
                 _, leader = not_leading(exc)
             self._brokers.go_on(leader)
             await asyncio.sleep(random.uniform(0.05, 0.2))
+
+
+class Killed:
+    """Two brokers as processes on one state."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._folder = tempfile.TemporaryDirectory()
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        for _ in range(2):
+            port = etcd_cluster.free_ports(1)[0]
+            self.start(f"grpc://127.0.0.1:{port}")
+        self.urls = list(self._processes)
+
+    def start(self, url: str) -> None:
+        command = [sys.executable, "-m", "cupool", "broker", "--listen", url]
+        with open(f"{self._folder.name}/{url.rpartition(':')[2]}.log", "ab") as log:
+            self._processes[url] = subprocess.Popen(
+                [*command, "--state", self._state], stdout=log, stderr=log
+            )
+
+    def kill(self, url: str) -> None:
+        process = self._processes.pop(url)
+        process.kill()
+        process.wait()
+
+    def stop(self) -> None:
+        for url in list(self._processes):
+            self.kill(url)
+        self._folder.cleanup()
+
+
+async def leading(urls: list[str], above: int, within_s: float) -> tuple[str, pb.StatusReply]:
+    """Wait until a broker leads with an epoch above one; return its address and status."""
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        for url in urls:
+            async with grpc.aio.insecure_channel(grpc_target(url)) as channel:
+                with contextlib.suppress(grpc.aio.AioRpcError):
+                    stub = rpc.BrokerStub(channel)  # type: ignore[no-untyped-call]
+                    reply = await stub.Status(pb.StatusRequest(), timeout=1.0)
+                    if reply.epoch > above:
+                        return url, reply
+        await asyncio.sleep(0.05)
+    raise RuntimeError(f"no broker leads after {within_s:g} s")

@@ -138,6 +138,7 @@ class Fleet:
         del self.names[row]
         for name in (*_DEVICE_ARRAYS, *_SERVER_ARRAYS):
             setattr(self, name, np.delete(getattr(self, name), row, axis=0))
+        self._renumber()
         self._new_layout()
 
     def rooms(self) -> list[DeviceRoom]:
@@ -291,6 +292,8 @@ class Fleet:
         self.layout += 1
         self.version += 1
         self.cache.clear()
+
+    def _renumber(self) -> None:
         self.row_of = {name: row for row, name in enumerate(self.names)}
 
     def _row(self, server: str) -> int:
@@ -300,6 +303,10 @@ class Fleet:
             self.names.insert(row, server)
             for name in (*_DEVICE_ARRAYS, *_SERVER_ARRAYS):
                 setattr(self, name, np.insert(getattr(self, name), row, 0, axis=0))
+            if row == len(self.names) - 1:
+                self.row_of[server] = row
+            else:
+                self._renumber()
             self._new_layout()
             self.update_server(ServerRoom(server))
         return row

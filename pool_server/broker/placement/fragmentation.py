@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -44,32 +44,56 @@ class Usual:
             covered += count
         return cls(tuple(d for d, _ in chosen), tuple(n for _, n in chosen))
 
+    @cached_property
+    def total(self) -> int:
+        return sum(self.counts)
+
+    @cached_property
+    def sorts(self) -> tuple[Demand, ...]:
+        """The usual demands for devices, apart from what they ask of the host; each once."""
+        return tuple(dict.fromkeys(_of_devices(d) for d in self.demands if d.gpus))
+
     def _each(self, values: Iterable[int]) -> Ints:
         return np.array(list(values), np.int64)
 
     @cached_property
-    def weight(self) -> Ints:
-        return self._each(self.counts)
-
-    @cached_property
     def milli(self) -> Ints:
-        return self._each(d.milli if d.gpus else 0 for d in self.demands)
+        return self._each(sort.milli for sort in self.sorts)
 
     @cached_property
     def memory_bytes(self) -> Ints:
-        return self._each(d.memory_bytes for d in self.demands)
+        return self._each(sort.memory_bytes for sort in self.sorts)
 
     @cached_property
     def gpus(self) -> Ints:
-        return self._each(d.gpus for d in self.demands)
+        return self._each(sort.gpus for sort in self.sorts)
 
     @cached_property
     def whole(self) -> Bools:
-        return self._each(d.whole for d in self.demands).astype(np.bool_)
+        return self._each(sort.whole for sort in self.sorts).astype(np.bool_)
 
     @cached_property
-    def cpu_milli(self) -> Ints:
-        return self._each(d.cpu_milli for d in self.demands)
+    def _cpu_levels(self) -> Ints:
+        return self._each(sorted({demand.cpu_milli for demand in self.demands}))
+
+    @cached_property
+    def _hosted(self) -> Ints:
+        """[levels + 1, sorts]: how often demands came that less than a level of processors does."""
+        hosted = np.zeros((len(self._cpu_levels) + 1, len(self.sorts)), np.int64)
+        for demand, count in zip(self.demands, self.counts, strict=True):
+            if demand.gpus:
+                level = int(np.searchsorted(self._cpu_levels, demand.cpu_milli))
+                hosted[level + 1 :, self.sorts.index(_of_devices(demand))] += count
+        return hosted
+
+    def hosted(self, cpu_milli: Ints) -> Ints:
+        """Return [..., sorts]: how often demands came that so many processors are enough for."""
+        hosted: Ints = self._hosted[np.searchsorted(self._cpu_levels, cpu_milli, side="right")]
+        return hosted
+
+
+def _of_devices(demand: Demand) -> Demand:
+    return replace(demand, cpu_milli=0, host_memory_bytes=0)
 
 
 class History:
@@ -118,18 +142,19 @@ class State:
 
 
 def suitable(fleet: Fleet, usual: Usual) -> Bools:
-    """Return [rows, columns, demands]: would an empty device there do for a usual demand?"""
+    """Return [rows, columns, sorts]: would an empty device there do for a usual demand?"""
     key = ("suitable", usual)
     known = fleet.recall(key)
     if known is None:
-        known = np.stack([fleet.allowed(demand) for demand in usual.demands], axis=-1)
+        none: Bools = np.zeros((*fleet.kind.shape, 0), np.bool_)
+        known = np.stack([fleet.allowed(s) for s in usual.sorts], axis=-1) if usual.sorts else none
         fleet.remember(key, known)
     assert isinstance(known, np.ndarray)
     return known
 
 
 def usable(usual: Usual, suited: Bools, idle: Ints, free_bytes: Ints, empty: Bools) -> Bools:
-    """Return [rows, columns, demands]: which devices each usual demand could use now."""
+    """Return [rows, columns, sorts]: which devices each sort of usual demand could use now."""
     mask: Bools = suited & (idle[..., None] >= usual.milli)
     mask &= (free_bytes[..., None] >= usual.memory_bytes) & (empty[..., None] | ~usual.whole)
     return mask
@@ -139,15 +164,14 @@ def fragmented(usual: Usual, count: Ints, useful: Ints, total: Ints, cpu_milli: 
     """Return the idle milli that usual demands cannot use, times how often each came, summed.
 
     Args:
-        count: [..., demands] devices of a server that the demand could use.
-        useful: [..., demands] the idle milli on these.
+        count: [..., sorts] devices of a server that the demands could use.
+        useful: [..., sorts] the idle milli on these.
         total: [...] idle milli of the server.
         cpu_milli: [...] free processors of the server.
     """
-    hosted = (count >= usual.gpus) & (cpu_milli[..., None] >= usual.cpu_milli) & (usual.gpus > 0)
-    lost: Ints = total[..., None] - np.where(hosted, useful, 0)
-    result: Ints = lost @ usual.weight
-    return result
+    used = np.where(count >= usual.gpus, useful, 0) * usual.hosted(cpu_milli)
+    lost: Ints = total * usual.total - used.sum(axis=-1)
+    return lost
 
 
 def fragmentation(usual: Usual, suited: Bools, state: State) -> Ints:
@@ -165,32 +189,36 @@ def ratio(fleet: Fleet, usual: Usual) -> float:
     if not idle or not usual.demands:
         return 0.0
     lost = int(fragmentation(usual, suitable(fleet, usual), state).sum())
-    return lost / (idle * int(usual.weight.sum()))
+    return lost / (idle * usual.total)
 
 
 def gain_of_share(
-    usual: Usual, suited: Bools, state: State, demand: Demand, taken_bytes: Ints
-) -> Ints:
-    """Return [rows, columns]: how much less is fragmented with the demand's share on that device.
+    usual: Usual, suited: Bools, state: State, demand: Demand, taken_bytes: Ints, fits: Bools
+) -> tuple[Ints, Ints, Ints]:
+    """Say how much less is fragmented with the demand's share on each device that it fits.
 
     Only the device that takes the share changes, so each server is summed up once.
+
+    Returns:
+        Rows and columns of those devices, and the gain of each.
     """
     before = usable(usual, suited, state.idle, state.free_bytes, state.empty)
-    idle = state.idle - demand.milli
-    nobody = np.zeros(state.idle.shape, np.bool_)
-    after = usable(usual, suited, idle, state.free_bytes - taken_bytes, nobody)
     count = before.sum(axis=1, dtype=np.int64)
-    parts = state.idle[..., None] * before
-    useful, total = parts.sum(axis=1), state.idle.sum(axis=1)
+    useful: Ints = np.einsum("rc,rcm->rm", state.idle, before, dtype=np.int64)
+    total = state.idle.sum(axis=1)
     now = fragmented(usual, count, useful, total, state.cpu_milli)
+    rows, columns = np.nonzero(fits)
+    was, idle = before[rows, columns], state.idle[rows, columns]
+    left, free = idle - demand.milli, (state.free_bytes - taken_bytes)[rows, columns]
+    after = usable(usual, suited[rows, columns], left, free, np.zeros(len(rows), np.bool_))
     then = fragmented(
         usual,
-        count[:, None, :] - before + after,
-        useful[:, None, :] - parts + idle[..., None] * after,
-        total[:, None] - demand.milli,
-        (state.cpu_milli - demand.cpu_milli)[:, None],
+        count[rows] - was + after,
+        useful[rows] - idle[:, None] * was + left[:, None] * after,
+        total[rows] - demand.milli,
+        state.cpu_milli[rows] - demand.cpu_milli,
     )
-    return now[:, None] - then
+    return rows, columns, now[rows] - then
 
 
 def band(gain: Ints, usual: Usual) -> Ints:
@@ -199,5 +227,5 @@ def band(gain: Ints, usual: Usual) -> Ints:
     In whole numbers on purpose: placements that are about as good are a tie, which packing then
     decides. With finer scores the policy allocates less (see docs/broker-measurements.md).
     """
-    devices: npt.NDArray[np.float64] = gain / (1000.0 * float(usual.weight.sum()))
+    devices: npt.NDArray[np.float64] = gain / (1000.0 * usual.total)
     return (100.0 / (1.0 + np.exp(-devices))).astype(np.int64)

@@ -110,21 +110,27 @@ def _left(view: View, usual: frag.Usual) -> Ints:
 
 def _fgd_bands(view: View, usual: frag.Usual) -> Ints:
     """Return [rows, columns] the score of each device for a share of one device."""
-    state = frag.State.of(view.fleet, view.rows)
-    suited = frag.suitable(view.fleet, usual)[view.rows]
-    size = np.full(state.idle.shape, view.demand.memory_bytes, np.int64)
-    if not view.demand.memory_bytes:
-        size = view.fleet.total_bytes[view.rows] * view.demand.share_milli // WHOLE_MILLI
-    gain = frag.gain_of_share(usual, suited, state, view.demand, size)
-    return np.where(view.fits, frag.band(gain, usual), -1)
+    fleet, demand, bands = view.fleet, view.demand, np.full(view.fits.shape, -1, np.int64)
+    able = view.fits.any(axis=1)
+    rows = np.arange(len(fleet.names))[view.rows][able]
+    state = frag.State.of(fleet, rows)
+    size = np.full(state.idle.shape, demand.memory_bytes, np.int64)
+    if not demand.memory_bytes:
+        size = fleet.total_bytes[rows] * demand.share_milli // WHOLE_MILLI
+    suited, fits = frag.suitable(fleet, usual)[rows], view.fits[able]
+    row, column, gain = frag.gain_of_share(usual, suited, state, demand, size, fits)
+    bands[np.flatnonzero(able)[row], column] = frag.band(gain, usual)
+    return bands
 
 
 def _fgd_gang_bands(view: View, usual: frag.Usual) -> Ints:
     """Return, for each row, the score of placing the whole demand on it, first devices first."""
-    demand = view.demand
-    state = frag.State.of(view.fleet, view.rows)
-    suited = frag.suitable(view.fleet, usual)[view.rows]
-    chosen = view.fits & (np.cumsum(view.fits, axis=1) <= demand.gpus)
+    demand, bands = view.demand, np.full(len(view.fits), -1, np.int64)
+    able = view.counts >= demand.gpus if demand.gpus else view.fleet.ready(demand, view.rows)
+    rows, fits = np.arange(len(view.fleet.names))[view.rows][able], view.fits[able]
+    state = frag.State.of(view.fleet, rows)
+    suited = frag.suitable(view.fleet, usual)[rows]
+    chosen = fits & (np.cumsum(fits, axis=1) <= demand.gpus)
     then = frag.State(
         state.idle - chosen * demand.milli,
         state.free_bytes - chosen * demand.memory_bytes,
@@ -132,7 +138,8 @@ def _fgd_gang_bands(view: View, usual: frag.Usual) -> Ints:
         state.cpu_milli - demand.cpu_milli,
     )
     gain = frag.fragmentation(usual, suited, state) - frag.fragmentation(usual, suited, then)
-    return frag.band(gain, usual)
+    bands[able] = frag.band(gain, usual)
+    return bands
 
 
 def _fgd(view: View, usual: frag.Usual) -> tuple[Ints, Ints]:
@@ -141,7 +148,7 @@ def _fgd(view: View, usual: frag.Usual) -> tuple[Ints, Ints]:
     if not view.demand.gpus:
         tie = -_best_fit_score(view)
     elif view.demand.cpu_milli:
-        tie = _zeros(view)  # by name, as in the paper: names tend to keep models together
+        tie = _zeros(view)  # by name, as in the paper
     else:
         tie = view.idle_milli()
     if view.demand.gpus == 1 and not view.demand.whole:

@@ -119,6 +119,22 @@ def uniform(servers: int, gpus: int, model: str = "") -> list[Machine]:
     return [Machine(f"server-{number:0{width}}", gpus, model) for number in range(servers)]
 
 
+def renumbered(machines: Iterable[Machine], seed: int) -> list[Machine]:
+    """Put a random number before each name: ties by name then follow no order of the trace.
+
+    Names tend to keep models together, and the FGD paper's simulator renames its nodes so, too.
+    """
+    machines = list(machines)
+    numbers = list(range(len(machines)))
+    random.Random(seed).shuffle(numbers)
+    width = len(str(len(machines)))
+    named = [
+        replace(machine, name=f"{number:0{width}}-{machine.name}")
+        for number, machine in zip(numbers, machines, strict=True)
+    ]
+    return sorted(named, key=lambda machine: machine.name)
+
+
 def without_host(job: Job) -> Job:
     """Return the job as a pool over the network sees it: its host needs stay with its client."""
     return replace(job, demand=replace(job.demand, cpu_milli=0, host_memory_bytes=0))
