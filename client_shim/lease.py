@@ -223,7 +223,12 @@ def acquire(settings: Settings, *, hold: bool = False) -> Lease:
 
         def ask(url: str) -> Lease:
             left = replace(settings, wait=max(0.0, end - time.monotonic()))
-            return _ask(left, url, progress, hold)
+            try:
+                return _ask(left, url, progress, hold)
+            except NotServed as exc:
+                # Who has been in line waits for a broker that restarts.
+                answered = exc.answered or (progress.in_line and settings.pool != "")
+                raise NotServed(exc.error, answered=answered, leader=exc.leader) from None
 
         current = ask_leader(_place(settings), ask, max(settings.wait, TAKEOVER_S))
         return current
@@ -267,6 +272,7 @@ def _wait_in_line(
         for event in call:
             if event.HasField("queued"):
                 queued = event.queued
+                progress.in_line = True
                 place = f"{queued.position} of {queued.length} in line"
                 why = f"{queued.reason}; more: cupool explain {queued.request}"
                 progress.show(f"cupool: waiting for a GPU, {place} ({why})")

@@ -9,9 +9,14 @@ _QUIET_S = 2.0
 
 
 class Progress:
-    """Shows the place in line on stderr, only on a terminal and only if it takes long."""
+    """Shows the place in line on stderr, only on a terminal and only if it takes long.
+
+    Attributes:
+        in_line: a broker has taken the request, and has not answered it yet.
+    """
 
     def __init__(self) -> None:
+        self.in_line = False
         self._line = ""
         self._visible = False
         self._timer: threading.Timer | None = None

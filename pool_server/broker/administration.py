@@ -157,7 +157,7 @@ class Administration(Core):
         if DEFAULT_TENANT in partition.tenants:
             raise Refused(f"tenant {DEFAULT_TENANT!r} is everybody who names none")
         for other in partitions.values():
-            both = {*other.tenants} & {*partition.tenants} | {*other.servers} & {*partition.servers}
+            both = {*other.tenants} & {*partition.tenants} | _shared(other, partition)
             if other.name != partition.name and both:
                 raise Refused(f"{', '.join(sorted(both))} is in partition {other.name} already")
         if partitions.get(partition.name) == partition:
@@ -181,3 +181,11 @@ class Administration(Core):
 
     def _pump(self, now: float) -> list[Decision]:
         return self.line.pump(self._at(now))
+
+
+def _shared(one: Partition, other: Partition) -> set[str]:
+    """Return the servers and devices that two partitions would both have."""
+    ones, others = set(one.servers), set(other.servers)
+    within = {each for each in ones if each.rpartition("/")[0] in others}
+    within |= {each for each in others if each.rpartition("/")[0] in ones}
+    return ones & others | within

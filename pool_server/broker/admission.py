@@ -85,10 +85,16 @@ def _nonsense(wish: Wish, limits: Limits) -> str:
             return f"--{name} of {value:g} s was asked for; it must be 0 to 10 years"
     if not 0 <= wish.bandwidth_mbps <= 1_000_000_000:
         return f"a bandwidth of {wish.bandwidth_mbps} Mbit/s was asked for"
-    names = (wish.tenant, wish.zone, *wish.models, *wish.tolerations)
-    if not wish.tenant or any(len(name) > _NAME_CHARS for name in names):
-        return f"a name must have 1 to {_NAME_CHARS} characters"
+    if wish.min_compute_capability < (0, 0):
+        return "the compute capability that was asked for is none; write 8.0"
+    names = (wish.tenant, wish.zone, wish.job_id, wish.host, *wish.models, *wish.tolerations)
+    if not wish.tenant or not all(len(name) <= _NAME_CHARS and _plain(name) for name in names):
+        return f"a name must have 1 to {_NAME_CHARS} printable characters"
     return ""
+
+
+def _plain(name: str) -> bool:
+    return name.isprintable()  # it goes to terminals and logs
 
 
 # ---------------------------------------------------------------- servers
@@ -106,8 +112,8 @@ def admit(
     Raises:
         Rejected: it may not.
     """
-    if not hello.name or not hello.instance or len(hello.name) > _NAME_CHARS:
-        raise Rejected("invalid", "a server must have a name")
+    if not 0 < len(hello.name) <= _NAME_CHARS or not _plain(hello.name) or not hello.instance:
+        raise Rejected("invalid", f"a server's name must have 1 to {_NAME_CHARS} plain characters")
     if len(hello.devices) > limits.devices_per_server:
         raise Rejected("too_large", f"a server may have {limits.devices_per_server} devices")
     if len(hello.sessions) > limits.sessions_per_server:
@@ -117,17 +123,20 @@ def admit(
     if known is not None and known.link and known.instance != hello.instance:
         if now - known.heard_at < limits.silence_s:
             raise Rejected("name_taken", words.name_taken(known))
-    _check_devices(servers, hello)
+    _check_devices(servers, hello, limits)
     if not 0 <= hello.link_mbps <= 1_000_000_000:
         raise Rejected("invalid", f"a network of {hello.link_mbps} Mbit/s")
 
 
-def _check_devices(servers: Mapping[str, Server], hello: Registration) -> None:
+def _check_devices(servers: Mapping[str, Server], hello: Registration, limits: Limits) -> None:
     seen: set[int] = set()
     for device in hello.devices:
         if device.ordinal in seen:
             raise Rejected("invalid", f"server {hello.name} names GPU {device.ordinal} twice")
         seen.add(device.ordinal)
+        if not 0 <= device.ordinal < limits.devices_per_server:
+            text = f"GPU {device.ordinal} of server {hello.name}: they count from 0"
+            raise Rejected("invalid", text)
         if not 0 < device.memory_bytes <= _MOST_BYTES:
             text = f"GPU {device.ordinal} of server {hello.name} has {device.memory_bytes} bytes"
             raise Rejected("invalid", f"{text} of memory, which cannot be")

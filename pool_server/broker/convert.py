@@ -9,6 +9,13 @@ from cupool.pool_server.broker import decisions, model
 from cupool.proto.v1 import pool_pb2 as pb
 
 _MIB = 1 << 20
+_NAME_CHARS = 200
+_MOST_SECONDS = 1e10
+
+
+def _plain(text: str) -> str:
+    """Return what somebody calls himself or a thing of his, fit for terminals and logs."""
+    return "".join(c if c.isprintable() else "?" for c in text[:_NAME_CHARS])
 
 
 def token_hash(token: str) -> str:
@@ -22,7 +29,7 @@ def wish(request: pb.AcquireRequest) -> model.Wish:
         gpus=request.gpus,
         memory_bytes=-(-request.memory_bytes // _MIB) * _MIB,
         wait_s=max(0.0, request.wait_s),
-        client=request.client[:200],
+        client=_plain(request.client),
         carriers=tuple(request.carriers),
         host=request.host,
         job_id=request.job_id,
@@ -30,7 +37,7 @@ def wish(request: pb.AcquireRequest) -> model.Wish:
         share_milli=request.share_milli,
         cap_milli=request.cap_milli,
         models=tuple(request.models),
-        min_compute_capability=model.capability(request.min_compute_capability),
+        min_compute_capability=_least_capability(request.min_compute_capability),
         priority=request.priority,
         tenant=request.tenant or model.DEFAULT_TENANT,
         spread=request.spread,
@@ -44,6 +51,12 @@ def wish(request: pb.AcquireRequest) -> model.Wish:
     )
 
 
+def _least_capability(text: str) -> tuple[int, int]:
+    """Read what is asked for; what is none is one that nobody may ask for."""
+    found = model.capability(text)
+    return (-1, 0) if text and found == (0, 0) else found
+
+
 def _whole(number: float) -> int:
     """Round up; what is no number is none that anybody may ask for."""
     return math.ceil(number) if math.isfinite(number) else -1
@@ -52,16 +65,16 @@ def _whole(number: float) -> int:
 def device_spec(device: pb.Device) -> model.DeviceSpec:
     return model.DeviceSpec(
         device.ordinal,
-        device.name,
-        device.kind,
+        _plain(device.name),
+        _plain(device.kind),
         device.memory_bytes,
-        device.compute_capability,
-        device.uuid,
-        device.model,
-        device.maker,
-        device.partition,
-        device.unhealthy,
-        tuple(device.taints),
+        _plain(device.compute_capability),
+        _plain(device.uuid),
+        _plain(device.model),
+        _plain(device.maker),
+        _plain(device.partition),
+        _plain(device.unhealthy),
+        tuple(_plain(taint) for taint in device.taints),
         device.cost if device.cost > 0 and math.isfinite(device.cost) else 1.0,
     )
 
@@ -128,15 +141,20 @@ def report(session: pb.Session, server: str) -> model.Report:
         size=max(1, session.lease_size),
         job_id=session.job_id,
         job_token_hash=session.job_token_hash,
-        client=session.client,
+        client=_plain(session.client),
         connected=session.connected,
         memory_used_bytes=session.memory_used_bytes,
         operations=session.operations,
         worker_pid=session.worker_pid,
-        device_time_s=session.device_time_s,
+        device_time_s=_seconds(session.device_time_s),
         terms=given,
-        ends_in_s=session.terms.ends_in_s,
+        ends_in_s=_seconds(session.terms.ends_in_s),
     )
+
+
+def _seconds(number: float) -> float:
+    """Return a time that a server reports; what cannot be one is 0."""
+    return number if 0 <= number < _MOST_SECONDS else 0.0
 
 
 def registration(hello: pb.Register, address: str) -> model.Registration:
@@ -148,11 +166,11 @@ def registration(hello: pb.Register, address: str) -> model.Registration:
         hello.host,
         address,
         hello.version,
-        hello.zone,
-        hello.rack,
-        hello.partition,
+        _plain(hello.zone),
+        _plain(hello.rack),
+        _plain(hello.partition),
         sum(_whole(nic.bandwidth_mbps) for nic in hello.nics),
-        tuple(hello.taints),
+        tuple(_plain(taint) for taint in hello.taints),
     )
 
 

@@ -33,6 +33,7 @@ from cupool.pool_server.broker.placement import (
 from cupool.pool_server.broker.tenants import Tenants
 from cupool.transport.channel import LOCAL_CARRIERS
 
+_MAKERS = frozenset({"NVIDIA", "AMD"})
 _NEAR = {"same-server": Near.SERVER, "same-rack": Near.RACK, "same-zone": Near.ZONE}
 
 
@@ -169,13 +170,26 @@ class Fit:
             near=_NEAR.get(wish.spread, Near.POOL),
             spread=wish.spread == "spread",
             bandwidth_mbps=wish.bandwidth_mbps,
-            models=wish.models,
+            models=self._models(wish),
             min_compute_capability=wish.min_compute_capability,
             zone=wish.zone,
             servers=self._reachable(wish),
             partition=self.partition_of(wish),
             tolerations=wish.tolerations,
         )
+
+    def _models(self, wish: Wish) -> tuple[str, ...]:
+        """Return the models that a request names, and those of makers that it names."""
+        makers = _MAKERS.intersection(wish.models)
+        if not makers:
+            return wish.models
+        made = {
+            device.model
+            for server in self._known.values()
+            for device in server.devices.values()
+            if device.maker in makers and device.model
+        }
+        return (*wish.models, *sorted(made))
 
     def _reachable(self, wish: Wish) -> frozenset[str] | None:
         """Return the servers that the client's carriers reach; None = all do."""

@@ -25,6 +25,8 @@ from cupool.pool_server.broker.model import (
 )
 from cupool.transport.channel import LOCAL_CARRIERS
 
+_NAME_CHARS = 200
+
 
 class Ledger:
     """Tables of one pool.
@@ -101,8 +103,12 @@ class Ledger:
         """Take over a session that a server says it runs, with its lease and job.
 
         Returns:
-            None if its device does not have the room, or its lease has other devices.
+            None if its device does not have the room, its lease has other devices, or it cannot
+            be what it says.
         """
+        names = (report.session_id, report.lease_id)
+        if not all(0 < len(name) <= _NAME_CHARS for name in (*names, report.job_id or "none")):
+            return None
         lease = self.leases.get(report.lease_id)
         held = lease.placements.get(report.index) if lease is not None else None
         if held is None and not self._fits(report.placement):
@@ -143,7 +149,9 @@ class Ledger:
     def _fits(self, placement: Placement) -> bool:
         server = self.servers[placement.server]
         device = server.devices.get(placement.ordinal)
-        if device is None or placement.memory_bytes < 0 or not 0 <= placement.milli <= 1000:
+        if device is None or placement.memory_bytes < 0 or placement.bandwidth_mbps < 0:
+            return False
+        if not 0 <= placement.milli <= 1000:
             return False
         taken = self.books.taken.get((placement.server, placement.ordinal))
         if taken is None:

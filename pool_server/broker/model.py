@@ -103,6 +103,9 @@ class Limits:
     heartbeat_s: float = 1.5
     silence_s: float = 5.0
     """A server that said nothing for so long is lost."""
+    late_s: float = 2.0
+    """A broker that comes so late to what is due stood still itself (stopped, suspended, swapped
+    out), and heard nobody."""
     reconnect_s: float = 3.0
     """How long the sessions of a server whose stream broke are kept for its return."""
     settle_s: float = 4.0

@@ -409,7 +409,12 @@ class BrokerService(rpc.BrokerServicer):
 
     def _tick(self) -> None:
         self._timer = None
-        self.apply(self.state.tick(self._clock()))
+        now = self._clock()
+        late_s = now - self._timer_at
+        if late_s > self.state.limits.late_s:
+            log.warning("the broker stood still", extra={"seconds": round(late_s, 1)})
+            self.state.stood_still(now)
+        self.apply(self.state.tick(now))
 
     def close(self) -> None:
         """Stop the timer and end the servers' streams."""

@@ -101,6 +101,16 @@ class BrokerState(Members, Administration):
 
     # ------------------------------------------------------------ time
 
+    def stood_still(self, now: float) -> None:
+        """The broker itself did not run until now: everybody has his time to be heard anew."""
+        now = self._at(now)
+        for server in self.ledger.servers.values():
+            if server.state is not ServerState.LOST:
+                server.heard_at = server.broken_at = now
+        for request in self.line.opening.values():
+            request.open_deadline = now + self.limits.open_s
+            self.timers.set(request.open_deadline, "opening", request.request_id)
+
     def tick(self, now: float) -> list[Decision]:
         """Time has passed: find silent servers, leases that end, requests that waited enough."""
         now = self._at(now)

@@ -93,7 +93,7 @@ def _lease(lease: Lease, now: float) -> pb.LeaseStatus:
         lease_id=lease.lease_id,
         job_id=lease.job_id,
         client=lease.client,
-        age_s=now - lease.since,
+        age_s=max(0.0, now - lease.since),  # of an earlier broker's clock
         sessions=len(lease.sessions),
         devices=[f"{p.server}/{p.ordinal}" for _, p in sorted(lease.placements.items())],
         terms=convert.terms(

@@ -27,7 +27,8 @@ _NAMED_LEASES = 40
 
 
 def duration(seconds: float) -> str:
-    """Write a time for people: "12 s", "5 min", "2 h", "3 days"."""
+    """Write a time for people: "12 s", "5 min", "2 h", "3 days"; none is below 0."""
+    seconds = max(0.0, seconds)
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 90 * 60:

@@ -73,6 +73,19 @@ class Pool:
         self.scripts.append(script)
         return script
 
+    def plain(self, *arguments: str, cwd: Path) -> subprocess.Popen[str]:
+        """Start Python itself, without `cupool run`."""
+        script = subprocess.Popen(
+            [sys.executable, *arguments],
+            env=self.environment(),
+            cwd=cwd,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.scripts.append(script)
+        return script
+
     def status(self) -> dict[str, Any]:
         command = [sys.executable, "-m", "cupool", "status", "--json", "--pool", self.url]
         out = subprocess.check_output(command, env=self.environment(), timeout=WITHIN_S)

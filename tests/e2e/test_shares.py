@@ -18,7 +18,14 @@ lease = cupool.lease()
 names = sorted(each.model for each in lease.devices)
 servers = {each.server for each in lease.devices}
 print(len(lease.devices), names, len(servers), lease.tenant, lease.priority)
-print(cp.cuda.runtime.getDeviceCount(), cp.cuda.Device(0).mem_info[1], lease.devices[0].share)
+count = cp.cuda.runtime.getDeviceCount()
+sizes = {cp.cuda.Device(n).mem_info[1] for n in range(count)}
+for n in range(count):
+    with cp.cuda.Device(n):
+        sizes |= set(cp.cuda.runtime.memGetInfo())  # nothing is in use yet
+        sizes.add(cp.cuda.runtime.getDeviceProperties(n)["totalGlobalMem"])
+        sizes.add(lease.devices[n].memory_bytes)
+print(count, *sizes, lease.devices[0].share, lease.bandwidth_mbps)
 print(lease.time_left_s is not None and 3500 < lease.time_left_s <= 3600)
 """
 TWO_PROCESSES = """
@@ -60,20 +67,46 @@ def said(script: subprocess.Popen[str]) -> str:
 
 
 def test_what_was_asked_for_is_granted_and_seen(tmp_path: Path) -> None:
-    h100 = ("--mock", "2", "--mock-model", "H100", "--zone", "z1")
+    h100 = ("--mock", "2", "--mock-model", "H100", "--zone", "z1", "--link", "100Gbit")
     with a_pool(a=h100, b=("--mock", "1", "--mock-model", "MI300X")) as pool:
         options = "--gpus 2 --memory 256MiB --share 50% --gpu-model h100 --tenant vision"
-        options += " --priority high --same-server --zone z1 --max-time 1h"
+        options += " --priority high --same-server --zone z1 --bandwidth 1Gbit --max-time 1h"
         script = pool.run(*options.split(), "-c", GRANTED, cwd=tmp_path)
         out, err = script.communicate(timeout=WITHIN_S)
         assert out.splitlines() == [
             "2 ['H100', 'H100'] 1 vision high",
-            f"2 {256 << 20} 0.5",
+            f"2 {256 << 20} 0.5 1000.0",
             "True",
         ], err
+        asked = f"cupool.connect(pool={pool.url!r}, gpus=2, memory='256MiB', share=0.5, "
+        asked += "gpu_model=['H100'], tenant='vision', priority='high', spread='same-server', "
+        asked += "bandwidth='1Gbit', max_time='1h')"
+        plain = pool.plain("-c", f"import cupool\n{asked}\n{GRANTED}", cwd=tmp_path)
+        assert plain.communicate(timeout=WITHIN_S)[0] == out
         script = pool.run("--gpu-model", "B200", "-c", GRANTED, cwd=tmp_path)
         _, err = script.communicate(timeout=WITHIN_S)
         assert "asked for with model B200, the pool has none; there is: H100, MI300X" in err
+
+
+def test_who_overcommits_queues_for_the_device_instead_of_failing(tmp_path: Path) -> None:
+    with a_pool(a=("--mock", "1")) as pool:
+        holder = pool.run("--share", "1", "--memory", "1GiB", "-c", HOLD, cwd=tmp_path)
+        assert said(holder) == "holds"
+        refused = pool.run("--memory", "1GiB", "--wait", "0", "-c", GRANTED, cwd=tmp_path)
+        assert "no GPU is free" in refused.communicate(timeout=WITHIN_S)[1]
+        lease = json.loads(cli(pool, "status", "--json"))["leases"][0]
+        cli(pool, "release", lease["lease_id"])
+        first, second = "--share 0.9 --memory 1GiB", "--share 0.9 --memory 1GiB --wait 0"
+        sharing = pool.run(*first.split(), "-c", HOLD, cwd=tmp_path)
+        assert said(sharing) == "holds"
+        beside = pool.run(*second.split(), "-c", GRANTED, cwd=tmp_path)
+        assert "no GPU is free" in beside.communicate(timeout=WITHIN_S)[1]
+        beside = pool.run(*second.split(), "--overcommit", "-c", GRANTED, cwd=tmp_path)
+        out, err = beside.communicate(timeout=WITHIN_S)
+        assert out.splitlines()[1] == f"1 {1 << 30} 0.0 0.0", (
+            err
+        )  # it computes, and is promised none
+        assert sharing.poll() is None
 
 
 def test_processes_of_a_job_have_one_share_of_memory_together(tmp_path: Path) -> None:

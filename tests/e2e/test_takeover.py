@@ -31,8 +31,8 @@ class Brokers(Pool):
         super().__init__()
         self.brokers: dict[str, subprocess.Popen[str]] = {}
 
-    def add_broker(self, state: str, url: str = "grpc://127.0.0.1:0") -> str:
-        process: Any = self._start("broker", "--listen", url, "--state", state)
+    def add_broker(self, state: str, *options: str, url: str = "grpc://127.0.0.1:0") -> str:
+        process: Any = self._start("broker", "--listen", url, "--state", state, *options)
         url = str(said(process, "broker listens")["url"])
         self.brokers[url] = process
         self.url = ",".join(self.brokers)
@@ -90,6 +90,45 @@ def test_a_script_outlives_the_leader_and_its_lease_is_known_to_the_next(
     assert ask(script, 7) == 21 and ask(second, 8) == 28
 
 
+def test_a_killed_broker_comes_back_to_its_leases_and_grants_nothing_twice(
+    pool: Brokers, tmp_path: Path
+) -> None:
+    state, audit = str(tmp_path / "broker.db"), tmp_path / "audit.log"
+    url = pool.add_broker(state, "--audit-log", str(audit))
+    pool.start_server("s", "--mock", "1")
+    (tmp_path / "x.py").write_text(SCRIPT)
+    script = pool.run("x.py", cwd=tmp_path)
+    assert script.stdout is not None and script.stdout.readline() == "10\n"
+    (lease,) = pool.status()["leases"]
+    pool.kill(url)
+    assert ask(script, 6) == 15  # nobody is there to ask, and nobody has to be
+    pool.add_broker(state, "--audit-log", str(audit), url=url)
+    other = pool.run("--wait", "1m", "x.py", cwd=tmp_path)
+    while not (status := pool.status())["waiting"]:
+        assert other.poll() is None
+    assert [each["lease_id"] for each in status["leases"]] == [lease["lease_id"]]
+    assert ask(script, 7) == 21
+    pool.kill(url)
+    pool.add_broker(state, "--audit-log", str(audit), url=url)  # `other` waits in its line again
+    assert ask(script, 8) == 28
+    script.communicate(timeout=60)
+    assert other.stdout is not None and other.stdout.readline() == "10\n"
+    other.communicate(timeout=60)
+    while pool.status()["leases"]:
+        assert pool.servers["s"].poll() is None
+    told = [json.loads(line) for line in audit.read_text().splitlines()]
+    life = [(each["what"], each["lease_id"]) for each in told if "lease_id" in each]
+    granted = [lease_id for what, lease_id in life if what == "lease-granted"]
+    assert granted[0] == lease["lease_id"] and len(set(granted)) == len(granted) == 2
+    ended = [("lease-ended", lease_id) for lease_id in granted]
+    assert [each for each in life if each[0] in ("lease-granted", "lease-ended")] == [
+        ("lease-granted", granted[0]),
+        ended[0],
+        ("lease-granted", granted[1]),
+        ended[1],
+    ]
+
+
 def test_quotas_survive_a_broker_that_was_killed(pool: Brokers, tmp_path: Path) -> None:
     state = str(tmp_path / "broker.db")
     url = pool.add_broker(state)
@@ -100,7 +139,7 @@ def test_quotas_survive_a_broker_that_was_killed(pool: Brokers, tmp_path: Path) 
         [*admin, "set", "vision", "--gpus", "4", *where], env=environment, stdout=subprocess.DEVNULL
     )
     pool.kill(url)
-    assert pool.add_broker(state, url) == url
+    assert pool.add_broker(state, url=url) == url
     out = subprocess.check_output([*admin, "list", "--json", *where], env=environment)
     assert [each["tenant"] for each in json.loads(out)] == ["vision"]
 

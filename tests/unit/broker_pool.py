@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from typing import TypeVar
 
 from cupool.pool_server.broker.decisions import (
     CloseSession,
@@ -23,6 +24,7 @@ from cupool.pool_server.broker.state import BrokerState
 
 GIB = 1 << 30
 LIMITS = Limits()
+_D = TypeVar("_D")
 
 
 class Pool:
@@ -89,6 +91,10 @@ class Pool:
         for name in alive:
             self.play(self.state.heartbeat(self.links[name], (), 0, self.now))
         self.play(self.state.tick(self.now))
+
+    def of(self, kind: type[_D]) -> list[_D]:
+        """Return what was decided of one kind."""
+        return [each for each in self.log if isinstance(each, kind)]
 
     def answers(self, number: int) -> list[TellGrant | TellRefusal]:
         return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from tests.unit.broker_pool import GIB, LIMITS, Pool
 
 from cupool.errors import ConfigurationError
+from cupool.pool_server.broker import convert
 from cupool.pool_server.broker.administration import Refused
 from cupool.pool_server.broker.audit import Audit
 from cupool.pool_server.broker.books import replay
@@ -23,6 +25,7 @@ from cupool.pool_server.broker.model import (
     Report,
 )
 from cupool.pool_server.broker.state import BrokerState, Rejected
+from cupool.proto.v1 import pool_pb2 as pb
 
 
 def gpu(ordinal: int, uuid: str = "", memory: int = GIB, kind: str = "cuda") -> DeviceSpec:
@@ -97,11 +100,19 @@ def test_quotas_that_make_no_sense_are_refused(quota: Quota) -> None:
 def test_partitions_do_not_overlap() -> None:
     state = Pool().state
     state.set_partition(Partition("red", ("r",), ("a",)), 100.0)
-    for other in (Partition("blue", ("r",)), Partition("blue", ("b",), ("a",))):
+    for other in (
+        Partition("blue", ("r",)),
+        Partition("blue", ("b",), ("a",)),
+        Partition("blue", ("b",), ("a/0",)),
+    ):
         with pytest.raises(Refused, match="is in partition red already"):
             state.set_partition(other, 100.0)
     with pytest.raises(Refused, match="everybody"):
         state.set_partition(Partition("blue", ("default",)), 100.0)
+    state.set_partition(Partition("green", ("g",), ("b/0",)), 100.0)
+    state.set_partition(Partition("blue", ("b",), ("b/1",)), 100.0)
+    with pytest.raises(Refused, match="b/1 is in partition blue already"):
+        state.set_partition(Partition("green", ("g",), ("b",)), 100.0)
     assert not state.set_partition(Partition("red", ("r",), ("a",)), 100.0).changed
     assert state.remove_partition("red", 100.0).changed
     assert not state.remove_partition("red", 100.0).changed
@@ -118,6 +129,8 @@ def test_partitions_do_not_overlap() -> None:
         ((gpu(0, memory=0),), "0 bytes of memory"),
         ((gpu(0, memory=1 << 60),), "which cannot be"),
         ((gpu(0, "u"), gpu(1, "u")), "one physical GPU twice"),
+        ((gpu(64),), "GPU 64 of server a: they count from 0"),
+        (tuple(gpu(n) for n in range(65)), "may have 64 devices"),
     ],
 )
 def test_devices_that_cannot_be_are_not_let_in(devices: tuple[DeviceSpec, ...], words: str) -> None:
@@ -274,3 +287,38 @@ def test_tenants_and_partitions_are_bounded() -> None:
         state.set_quota(Quota("b", 1), 100.0)
     with pytest.raises(Refused, match="the limit"):
         state.set_partition(Partition("q"), 100.0)
+
+
+@pytest.mark.parametrize("name", ["", "a" * 201, "a\nb", "a\x1b[2J"])
+def test_names_of_servers_are_fit_for_terminals(name: str) -> None:
+    with pytest.raises(Rejected, match="name must have"):
+        Pool().server(name)
+
+
+def test_what_others_call_themselves_cannot_write_on_a_terminal() -> None:
+    evil = "x\x1b]0;owned\x07\ny" + "z" * 500
+    device = pb.Device(
+        ordinal=0, name=evil, model=evil, maker=evil, kind="mock", memory_bytes=GIB, cost=-1.0
+    )
+    nan = float("nan")
+    terms = pb.LeaseTerms(ends_in_s=nan, bandwidth_mbps=nan)
+    session = pb.Session(session_id="s", lease_id="l", client=evil, terms=terms, device_time_s=nan)
+    hello = pb.Register(name="a", instance="1", devices=[device], sessions=[session], zone=evil)
+    found = convert.registration(hello, "here")
+    wish = convert.wish(pb.AcquireRequest(client=evil, min_compute_capability="evil"))
+    texts = [found.zone, found.devices[0].name, found.devices[0].model, found.sessions[0].client]
+    for text in (*texts, wish.client):
+        assert text.isprintable() and len(text) <= 200
+    assert found.devices[0].cost == 1.0
+    assert (found.sessions[0].ends_in_s, found.sessions[0].device_time_s) == (0.0, 0.0)
+    assert wish.min_compute_capability < (0, 0)
+
+
+def test_a_session_with_bandwidth_that_is_none_is_not_taken_over() -> None:
+    terms = pb.LeaseTerms(bandwidth_mbps=float("inf"))
+    reported = convert.report(pb.Session(session_id="s", lease_id="l", terms=terms), "a")
+    pool = Pool()
+    pool.answering = False
+    pool.server("a", sessions=(reported, dataclasses.replace(reported, lease_id="")))
+    assert not pool.state.ledger.leases and not pool.state.ledger.books.bandwidth
+    assert [each.session_id for each in pool.of(CloseSession)] == ["s"]

@@ -54,6 +54,10 @@ def test_models_capabilities_and_makers_live_in_one_pool() -> None:
     assert pool.grant(amd).devices[0].device.maker == "AMD"
     nvidia = pool.ask(min_compute_capability=(8, 0))
     assert pool.grant(nvidia).devices[0].device.model == "H100"
+    assert pool.refusal(pool.ask(models=("AMD",), wait=0)).reason == "no_devices"  # it is taken
+    assert pool.refusal(pool.ask(models=("NVIDIA", "B200"), wait=0)).reason == "no_devices"
+    refusal = pool.refusal(pool.ask(2, models=("AMD",)))
+    assert refusal.reason == "too_large" and "the pool has 1" in refusal.message
     refusal = pool.refusal(pool.ask(models=("B200",)))
     assert refusal.reason == "too_large" and "there is: H100, MI300X" in refusal.message
     assert "9.0" in pool.refusal(pool.ask(min_compute_capability=(12, 0))).message
@@ -109,6 +113,14 @@ def test_an_unhealthy_device_gets_nothing_until_it_is_well() -> None:
         {"bandwidth_mbps": -1},
         {"tenant": ""},
         {"zone": "z" * 300},
+        {"zone": "r12\x1b[2J"},
+        {"job_id": "j" * 300},
+        {"min_compute_capability": (-1, 0)},
+        {"cap_milli": 1001},
+        {"overcommit": True},
+        {"overcommit": True, "memory": GIB, "share_milli": 1000},
+        {"hold": True},
+        {"carriers": ()},
     ],
 )
 def test_nonsense_is_refused_with_words(wish: dict[str, object]) -> None:

@@ -387,7 +387,7 @@ def test_tables_are_bounded() -> None:
     pool.server("a", [1])
     with pytest.raises(Rejected, match="its limit"):
         pool.server("b", [1])
-    with pytest.raises(Rejected, match="must have a name"):
+    with pytest.raises(Rejected, match="name must have 1 to"):
         pool.server("")
 
 
