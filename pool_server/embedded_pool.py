@@ -54,6 +54,7 @@ async def run(
             settings.mock_memory,
             model=settings.mock_model,
             race=settings.mock_race,
+            kernel_s=settings.mock_kernel_time,
         )
     workers = WorkerPool([offer.device.kind for offer in offers], warm=0, shares=shares)
     if first is not None:

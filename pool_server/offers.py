@@ -146,17 +146,23 @@ MOCK_MODELS: dict[str, tuple[str, str]] = {
 
 
 def mock_offers(
-    count: int, memory_bytes: int, first: int = 0, model: str = "", race: int = 0
+    count: int,
+    memory_bytes: int,
+    first: int = 0,
+    model: str = "",
+    race: int = 0,
+    kernel_s: float = 60.0,
 ) -> list[Offer]:
     """Make `count` mock GPUs of so much memory; their names say mock.
 
     Args:
         model: which GPU they pass for towards requests that name one.
         race: seed of the order of what streams leave unordered; 0 = as it comes.
+        kernel_s: how long a user kernel may run.
     """
     model = model.upper()
     maker, compute = MOCK_MODELS.get(model, ("", "9.0"))
-    options: dict[str, Any] = {"model": model}
+    options: dict[str, Any] = {"model": model, "kernel_s": kernel_s}
     if race:
         options["race"] = race
     if compute:

@@ -42,6 +42,7 @@ class ServeOptions:
     mock_memory_bytes: int = 4 << 30
     mock_model: str = ""
     mock_race: int = 0
+    mock_kernel_s: float = 60.0
     null: int = 0
     data_host: str = "127.0.0.1"
     warm: int = 1
@@ -84,6 +85,7 @@ def options(
         mock_memory_bytes=settings.mock_memory,
         mock_model=settings.mock_model,
         mock_race=settings.mock_race,
+        mock_kernel_s=settings.mock_kernel_time,
         null=null,
         data_host=settings.data_host,
         warm=settings.warm,
@@ -126,6 +128,7 @@ async def find_offers(options: ServeOptions) -> list[Offer]:
         len(offers),
         options.mock_model,
         options.mock_race,
+        options.mock_kernel_s,
     )
     offers += null_offers(options.null, len(offers))
     for offer in offers:

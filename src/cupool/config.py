@@ -269,6 +269,12 @@ class Settings:
         whole(0),
         "seed of the order in which mock GPUs run what streams leave unordered; 0: as it comes",
     )
+    mock_kernel_time: float = _setting(
+        "CUPOOL_MOCK_KERNEL_TIME",
+        60.0,
+        duration,
+        "how long a user kernel may run on a mock GPU, in seconds; then it fails with error 702",
+    )
     stats: bool = _setting(
         "CUPOOL_STATS", False, boolean, "print what travelled and what waited, at the end"
     )

@@ -41,6 +41,7 @@ OPTIONS = {
         "mock_memory",
         "mock_model",
         "mock_race",
+        "mock_kernel_time",
     )
 }
 SWITCHES = {

@@ -20,6 +20,9 @@ def serve(
     mock_model: Annotated[
         str | None, typer.Option(help="Model that they mimic: H100, A100, MI300X, ...")
     ] = None,
+    mock_kernel_time: Annotated[
+        str | None, typer.Option(help="How long a user kernel may run on them.")
+    ] = None,
     cuda: Annotated[
         str, typer.Option(help="auto: offer the GPUs that CuPy finds; none: leave them alone.")
     ] = "auto",
@@ -63,6 +66,7 @@ def serve(
     given |= {"mock_model": mock_model, "server_zone": zone, "rack": rack, "partition": partition}
     given |= {"partition_hosts": partition_hosts, "link": link, "taints": taints, "warm": warm}
     given |= {"data_host": data_host, "cost": cost, "grace": grace, "drain_timeout": drain_timeout}
+    given["mock_kernel_time"] = mock_kernel_time
     with server_extra():
         from cupool.pool_server import lifecycle, logs, process
     logs.configure(verbose=verbose)
