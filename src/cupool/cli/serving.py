@@ -20,15 +20,11 @@ def serve(
     mock_model: Annotated[
         str | None, typer.Option(help="Model that they mimic: H100, A100, MI300X, ...")
     ] = None,
-    mock_kernel_time: Annotated[
-        str | None, typer.Option(help="How long a user kernel may run on them.")
-    ] = None,
+    mock_kernel_time: Annotated[str | None, typer.Option(help="A kernel's limit.")] = None,
     cuda: Annotated[
         str, typer.Option(help="auto: offer the GPUs that CuPy finds; none: leave them alone.")
     ] = "auto",
-    null: Annotated[
-        int, typer.Option(min=0, max=64, help="Offer so many GPUs that compute nothing.")
-    ] = 0,
+    null: Annotated[int, typer.Option(min=0, max=64, help="GPUs that compute nothing.")] = 0,
     name: Annotated[str | None, typer.Option(help="Name of this server in the pool.")] = None,
     zone: Annotated[str | None, typer.Option(help="Zone (room, site) of this server.")] = None,
     rack: Annotated[str | None, typer.Option(help="Rack of this server.")] = None,
@@ -63,10 +59,10 @@ def serve(
     if cuda not in ("auto", "none"):
         raise typer.BadParameter("must be auto or none", param_hint="--cuda")
     given: dict[str, object] = {"broker": broker, "mock_memory": mock_memory, "name": name}
+    given |= {"mock_kernel_time": mock_kernel_time}
     given |= {"mock_model": mock_model, "server_zone": zone, "rack": rack, "partition": partition}
     given |= {"partition_hosts": partition_hosts, "link": link, "taints": taints, "warm": warm}
     given |= {"data_host": data_host, "cost": cost, "grace": grace, "drain_timeout": drain_timeout}
-    given["mock_kernel_time"] = mock_kernel_time
     with server_extra():
         from cupool.pool_server import lifecycle, logs, process
     logs.configure(verbose=verbose)
