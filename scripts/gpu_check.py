@@ -97,9 +97,10 @@ class Check:
         return self._said(self._run(command, within_s, dict(os.environ)))
 
     def kernels(self, within_s: float) -> tuple[bool, str, str]:
-        """All tests of kernels, streams, events and classes, on the pool."""
+        """All tests of kernels, streams, memory, libraries and classes, on the pool."""
         files = [str(path) for path in sorted((ROOT / "tests/cupy").glob("test_kernels_*.py"))]
-        files += [f"tests/cupy/test_{name}.py" for name in ("cuda_streams", "classes", "jit")]
+        files += [str(path) for path in sorted((ROOT / "tests/cupy").glob("test_cuda_*.py"))]
+        files += [f"tests/cupy/test_{name}.py" for name in ("classes", "jit")]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
         environment = self.environment | {"CUPOOL_POOL": self.url}
         return self._said(self._run(command, within_s, environment))

@@ -26,6 +26,7 @@ from cupool.pool_server.devices.base import (
     strides_of,
 )
 from cupool.pool_server.devices.cuda_kernels import CudaKernels
+from cupool.pool_server.devices.cuda_libraries import LibraryOperations
 from cupool.pool_server.devices.cuda_queues import CudaQueues
 from cupool.pool_server.devices.cuda_sparse import SparseOperations
 from cupool.pool_server.devices.errors import (
@@ -74,7 +75,7 @@ class CudaDevice(Device):
         self._errors = _error_classes(self._cupy)
         self._functions: dict[str, Callable[..., Any]] = {}
         self._kernels = CudaKernels(self, self._cupy)
-        self._sparse: dict[str, Callable[..., Any]] | None = None
+        self._own_operations: dict[str, Callable[..., Any]] | None = None
         try:
             self._device = self._cupy.cuda.Device(ordinal)
             self._device.use()
@@ -219,9 +220,10 @@ class CudaDevice(Device):
         if built is not None:
             return built
         if not operation.cupy:
-            if operation.name.startswith("sparse."):
-                return self._sparse_operations()[operation.name]
-            raise NotImplementedError(f"the CUDA device cannot do '{operation.name}' yet")
+            own = self._own_table().get(operation.name)
+            if own is None:
+                raise NotImplementedError(f"the CUDA device cannot do '{operation.name}' yet")
+            return own
         package, *attributes = operation.cupy.split(".")
         value: Any = self._cupy if package == "cupy" else importlib.import_module(package)
         path = package
@@ -233,10 +235,11 @@ class CudaDevice(Device):
         function: Callable[..., Any] = value
         return function
 
-    def _sparse_operations(self) -> dict[str, Callable[..., Any]]:
-        if self._sparse is None:
-            self._sparse = SparseOperations(self._cupy).table()
-        return self._sparse
+    def _own_table(self) -> dict[str, Callable[..., Any]]:
+        if self._own_operations is None:
+            sparse, libraries = SparseOperations(self._cupy), LibraryOperations(self._cupy)
+            self._own_operations = sparse.table() | libraries.table()
+        return self._own_operations
 
     def _own(self, result: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Give a result memory of its own: views are made by the operation `view` alone."""

@@ -1,14 +1,19 @@
 """What the modules of CUDA's libraries share: handles, errors, and how the rest is refused.
 
 The libraries are where the GPU is. CuPy's functions use them there; a script that calls them by
-address has what is simple to do by CuPy's own functions, and is told of the rest.
+address has the functions that scripts call, on views over its addresses, and is told of the rest.
 """
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
+
+from cupool.client_shim.cupy.cuda import memory
 
 _FIRST = 0x5E00_0000_0000
 _numbers = itertools.count(1)
@@ -64,3 +69,42 @@ def error_class(name: str, module: str, texts: Mapping[int, str]) -> Any:
         "__doc__": f"An error of the library, with its `status` ({module}).",
     }
     return type(name, (RuntimeError,), body)
+
+
+# ------------------------------------------------------------------- what lies at an address
+
+LETTERS = {"s": np.dtype("f"), "d": np.dtype("d"), "c": np.dtype("F"), "z": np.dtype("D")}
+"""By the letter of a function's name."""
+REAL = {"s": "s", "d": "d", "c": "s", "z": "d"}
+INT32 = np.dtype(np.int32)
+
+
+def matrix(pointer: int, shape: tuple[int, int], ld: int, dtype: np.dtype[Any]) -> Any:
+    """Return a matrix at an address, in columns that lie `ld` elements apart."""
+    from cupool.client_shim.cupy._core.core import ndarray
+
+    size_bytes = ((shape[1] - 1) * ld + shape[0]) * dtype.itemsize
+    place = memory.MemoryPointer(memory.UnownedMemory(pointer, size_bytes, None), 0)
+    return ndarray(shape, dtype, place, (dtype.itemsize, ld * dtype.itemsize))
+
+
+def vector(pointer: int, size: int, inc: int, dtype: np.dtype[Any]) -> Any:
+    """Return a vector at an address, `inc` elements apart; negative: from the end, as BLAS has."""
+    from cupool.client_shim.cupy._core.core import ndarray
+
+    reach = max(0, size - 1) * abs(inc)
+    size_bytes = (reach + 1) * dtype.itemsize
+    begin = reach * dtype.itemsize if inc < 0 else 0
+    place = memory.MemoryPointer(memory.UnownedMemory(pointer, size_bytes, None), begin)
+    return ndarray((size,), dtype, place, (inc * dtype.itemsize,))
+
+
+def on_host(pointer: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return the number at an address of this machine, as an array of no axes over it."""
+    buffer = (ctypes.c_char * dtype.itemsize).from_address(pointer)
+    return np.frombuffer(buffer, dtype).reshape(())
+
+
+def addresses(pointer: int, count: int) -> list[int]:
+    """Return the addresses in an array at an address: this waits for it."""
+    return [int(one) for one in vector(pointer, count, 1, np.dtype(np.uint64)).get()]

@@ -1,15 +1,14 @@
-"""`cupy.cuda.cublas`: cuBLAS by address: handles, their settings, and matrix products."""
+"""`cupy.cuda.cublas`: cuBLAS by address. What scripts call is here; batches are taken one by one.
+
+Factors and results are at addresses of this machine or of the device, as `setPointerMode` says; a
+result on this machine is waited for.
+"""
 
 from __future__ import annotations
 
-import ctypes
-from typing import Any
-
-import numpy as np
-
 from cupool.client_shim import session as _session
 from cupool.client_shim.cupy import _unsupported
-from cupool.client_shim.cupy.cuda import _libraries, _runtime_streams, memory
+from cupool.client_shim.cupy.cuda import _libraries, _runtime_streams
 
 CUBLAS_OP_N, CUBLAS_OP_T, CUBLAS_OP_C = 0, 1, 2
 CUBLAS_POINTER_MODE_HOST, CUBLAS_POINTER_MODE_DEVICE = 0, 1
@@ -94,67 +93,7 @@ def getMathMode(handle: int) -> int:
     return int(_handle(handle).settings.get("math", CUBLAS_DEFAULT_MATH))
 
 
-def _at(pointer: int, shape: tuple[int, int], ld: int, dtype: np.dtype[Any]) -> Any:
-    """Return a matrix at an address, in columns that lie `ld` elements apart."""
-    from cupool.client_shim.cupy._core.core import ndarray
+from cupool.client_shim.cupy.cuda._cublas_calls import FUNCTIONS as _FUNCTIONS  # noqa: E402
 
-    size_bytes = ((shape[1] - 1) * ld + shape[0]) * dtype.itemsize
-    place = memory.MemoryPointer(memory.UnownedMemory(pointer, size_bytes, None), 0)
-    return ndarray(shape, dtype, place, (dtype.itemsize, ld * dtype.itemsize))
-
-
-def _factor(pointer: int, mode: int, dtype: np.dtype[Any]) -> Any:
-    if mode == CUBLAS_POINTER_MODE_DEVICE:
-        return _at(pointer, (1, 1), 1, dtype)[0, 0]
-    return np.frombuffer(ctypes.string_at(pointer, dtype.itemsize), dtype)[0]
-
-
-def _gemm(letter: str, char: str) -> Any:
-    dtype = np.dtype(char)
-
-    def gemm(
-        handle: int,
-        transa: int,
-        transb: int,
-        m: int,
-        n: int,
-        k: int,
-        alpha: int,
-        A: int,
-        lda: int,
-        B: int,
-        ldb: int,
-        beta: int,
-        C: int,
-        ldc: int,
-    ) -> None:
-        from cupool.client_shim.cupy import cublas
-
-        mode = getPointerMode(handle)
-        rows_a, rows_b = (m if transa == CUBLAS_OP_N else k), (k if transb == CUBLAS_OP_N else n)
-        if lda < max(1, rows_a) or ldb < max(1, rows_b) or ldc < max(1, m):
-            raise CUBLASError(_INVALID_VALUE)
-        if not m or not n:
-            return
-        with _runtime_streams.on_stream(getStream(handle) or None):
-            a = _at(A, (m, k) if transa == CUBLAS_OP_N else (k, m), lda, dtype)
-            b = _at(B, (k, n) if transb == CUBLAS_OP_N else (n, k), ldb, dtype)
-            c = _at(C, (m, n), ldc, dtype)
-            factors = {
-                "alpha": _factor(alpha, mode, dtype),
-                "beta": _factor(beta, mode, dtype),
-            }
-            cublas.gemm(transa, transb, a, b, out=c, **factors)
-
-    gemm.__name__ = gemm.__qualname__ = f"{letter}gemm"
-    gemm.__doc__ = (
-        f"Do `C = alpha * op(A) @ op(B) + beta * C` at addresses, for {dtype.name};"
-        " columns lie `ld` elements apart."
-    )
-    return gemm
-
-
-sgemm, dgemm = _gemm("s", "f"), _gemm("d", "d")
-cgemm, zgemm = _gemm("c", "F"), _gemm("z", "D")
-
+globals().update(_FUNCTIONS)
 _unsupported.fill(globals(), "cupy.cuda.cublas")

@@ -1,11 +1,15 @@
-"""`cupy.cuda.cusolver`: handles and errors; `cupy.linalg` computes."""
+"""`cupy.cuda.cusolver`: cuSOLVER by address: the dense functions that scripts call.
+
+Work space is allocated where the GPU is; what `..._bufferSize` asks for is kept for nothing.
+"""
 
 from __future__ import annotations
 
 from cupool.client_shim import session as _session
 from cupool.client_shim.cupy import _unsupported
-from cupool.client_shim.cupy.cuda import _libraries
+from cupool.client_shim.cupy.cuda import _libraries, _runtime_streams
 
+_VERSION = (11, 7, 5)  # of CUDA 12.9
 _TEXTS = {
     0: "CUSOLVER_STATUS_SUCCESS",
     1: "CUSOLVER_STATUS_NOT_INITIALIZED",
@@ -27,6 +31,13 @@ def check_status(status: int) -> None:
     """Raise the error of a status, unless it is success."""
     if status:
         raise CUSOLVERError(status)
+
+
+def _handle(handle: int, library: str = "cusolver") -> _libraries.Handle:
+    found = _libraries.find(handle, library)
+    if found is None:
+        raise CUSOLVERError(1)
+    return found
 
 
 def create() -> int:
@@ -51,4 +62,36 @@ def spDestroy(handle: int) -> None:
         raise CUSOLVERError(1)
 
 
+def setStream(handle: int, stream: int) -> None:
+    """Let what is called with a handle be in a stream."""
+    _runtime_streams.entry_of(stream)
+    _handle(handle).settings["stream"] = stream
+
+
+def getStream(handle: int) -> int:
+    """Return the stream of a handle, the null stream by default."""
+    return int(_handle(handle).settings.get("stream", 0))
+
+
+def spSetStream(handle: int, stream: int) -> None:
+    """Let what is called with a handle for sparse matrices be in a stream."""
+    _runtime_streams.entry_of(stream)
+    _handle(handle, "cusolver_sp").settings["stream"] = stream
+
+
+def spGetStream(handle: int) -> int:
+    """Return the stream of a handle for sparse matrices, the null stream by default."""
+    return int(_handle(handle, "cusolver_sp").settings.get("stream", 0))
+
+
+def getProperty(type: int) -> int:
+    """Return the major (0), minor (1) or patch (2) number of the cuSOLVER that is mimicked."""
+    if not 0 <= type < len(_VERSION):
+        raise CUSOLVERError(3)
+    return _VERSION[type]
+
+
+from cupool.client_shim.cupy.cuda._cusolver_calls import FUNCTIONS as _FUNCTIONS  # noqa: E402
+
+globals().update(_FUNCTIONS)
 _unsupported.fill(globals(), "cupy.cuda.cusolver")

@@ -252,7 +252,8 @@ class NcclCommunicator:
         rank: of this one.
 
     Raises:
-        NcclError: no such rank, or no id.
+        NcclError: no such rank.
+        TypeError, ValueError: no id.
         RuntimeError: the members do not find each other in time, or their servers do not.
     """
 
@@ -264,7 +265,11 @@ class NcclCommunicator:
     def __init__(
         self, ndev: int, commId: bytes, rank: int, config: NcclConfig | None = None
     ) -> None:
-        if not 0 <= rank < ndev or len(commId) != ID_BYTES:
+        if not isinstance(commId, (bytes, bytearray)):
+            raise TypeError(f"commId must be bytes, not {type(commId).__name__}")
+        if len(commId) != ID_BYTES:
+            raise ValueError(f"commId length {len(commId)} != {ID_BYTES}.")
+        if not 0 <= rank < ndev:
             raise NcclError(_INVALID_ARGUMENT)
         secret = commId[:_SECRET_BYTES]
         port = int.from_bytes(commId[_SECRET_BYTES : _SECRET_BYTES + 2], "big")

@@ -14,6 +14,7 @@ _CHAPTERS = (
     "indexing",
     "interpolate",
     "kernels",
+    "libraries",
     "linalg",
     "logic",
     "manipulation",

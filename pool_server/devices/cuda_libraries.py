@@ -1,0 +1,142 @@
+"""`proto.operations.libraries` on a GPU: the libraries' own functions, with work space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+_DRAWS = {
+    "uniform": "generateUniform",
+    "normal": "generateNormal",
+    "lognormal": "generateLogNormal",
+    "poisson": "generatePoisson",
+}
+
+
+def _pointer(array: Any) -> int:
+    return 0 if array is None else int(array.data.ptr)
+
+
+def _ld(a: Any) -> int:
+    """Return how many elements apart the columns of a matrix lie."""
+    rows, columns = a.shape
+    return max(1, a.strides[1] // a.itemsize if columns > 1 else rows)
+
+
+class LibraryOperations:
+    """The operations, by their names; each gets its letter by the dtype of the matrix.
+
+    Args:
+        cupy: the package.
+    """
+
+    def __init__(self, cupy: Any) -> None:
+        from cupy.cuda import cublas, curand, cusolver, device
+
+        self._cupy = cupy
+        self._blas, self._curand, self._solver = cublas, curand, cusolver
+        self._device = device
+
+    def table(self) -> dict[str, Callable[..., Any]]:
+        """Return the functions by the operations' names."""
+        names = "potrf potrs getrf getrs getri geqrf orgqr ormqr gesvd syevd".split()
+        found = {f"cusolver.{name}": getattr(self, f"_{name}") for name in names}
+        return found | {"cublas.trsm": self._trsm, "curand.draw": self._draw}
+
+    def _call(self, name: str, a: Any, *args: Any, size: tuple[Any, ...] | None = None) -> None:
+        """Call a solver; with `size`, the arguments of its `..._bufferSize`, in between.
+
+        Where the work space goes an argument is `...`: its address and length; for `getrf` the
+        address alone.
+        """
+        handle = self._device.get_cusolver_handle()
+        letter = _LETTERS[a.dtype.char]
+        given = list(args)
+        if size is not None:
+            lwork = getattr(self._solver, f"{letter}{name}_bufferSize")(handle, *size)
+            work = self._cupy.empty(max(1, lwork), a.dtype)
+            at = given.index(...)
+            given[at : at + 1] = [work.data.ptr] + ([lwork] if name != "getrf" else [])
+        getattr(self._solver, f"{letter}{name}")(handle, *given)
+
+    def _potrf(self, uplo: int, a: Any, info: Any) -> None:
+        size = (uplo, len(a), _pointer(a), _ld(a))
+        self._call("potrf", a, *size, ..., _pointer(info), size=size)
+
+    def _potrs(self, uplo: int, a: Any, b: Any, info: Any) -> None:
+        right = (_pointer(b), _ld(b), _pointer(info))
+        self._call("potrs", a, uplo, len(a), b.shape[1], _pointer(a), _ld(a), *right)
+
+    def _getrf(self, a: Any, ipiv: Any, info: Any) -> None:
+        size = (*a.shape, _pointer(a), _ld(a))
+        self._call("getrf", a, *size, ..., _pointer(ipiv), _pointer(info), size=size)
+
+    def _getrs(self, trans: int, a: Any, ipiv: Any, b: Any, info: Any) -> None:
+        left = (trans, len(a), b.shape[1], _pointer(a), _ld(a), _pointer(ipiv))
+        self._call("getrs", a, *left, _pointer(b), _ld(b), _pointer(info))
+
+    def _getri(self, a: Any, ipiv: Any, c: Any, info: Any) -> None:
+        cupy = self._cupy
+        at = [cupy.array([_pointer(one)], "u8") for one in (a, c)]
+        function = getattr(self._blas, f"{_LETTERS[a.dtype.char]}getriBatched")
+        left = (len(a), _pointer(at[0]), _ld(a), _pointer(ipiv))
+        handle = self._device.get_cublas_handle()
+        function(handle, *left, _pointer(at[1]), _ld(c), _pointer(info), 1)
+
+    def _geqrf(self, a: Any, tau: Any, info: Any) -> None:
+        size = (*a.shape, _pointer(a), _ld(a))
+        self._call("geqrf", a, *size, _pointer(tau), ..., _pointer(info), size=size)
+
+    def _orgqr(self, k: int, a: Any, tau: Any, info: Any) -> None:
+        name = "ungqr" if a.dtype.kind == "c" else "orgqr"
+        size = (*a.shape, k, _pointer(a), _ld(a), _pointer(tau))
+        self._call(name, a, *size, ..., _pointer(info), size=size)
+
+    def _ormqr(self, side: int, trans: int, a: Any, tau: Any, c: Any, info: Any) -> None:
+        name = "unmqr" if a.dtype.kind == "c" else "ormqr"
+        left = (side, trans, *c.shape, tau.size, _pointer(a), _ld(a), _pointer(tau))
+        size = (*left, _pointer(c), _ld(c))
+        self._call(name, a, *size, ..., _pointer(info), size=size)
+
+    def _gesvd(self, jobu: str, jobvt: str, a: Any, s: Any, u: Any, vt: Any, info: Any) -> None:
+        ldu, ldvt = (1 if one is None else _ld(one) for one in (u, vt))
+        left = (ord(jobu), ord(jobvt), *a.shape, _pointer(a), _ld(a), _pointer(s))
+        vectors = (_pointer(u), ldu, _pointer(vt), ldvt)
+        self._call("gesvd", a, *left, *vectors, ..., 0, _pointer(info), size=a.shape)
+
+    def _syevd(self, jobz: int, uplo: int, a: Any, w: Any, info: Any) -> None:
+        name = "heevd" if a.dtype.kind == "c" else "syevd"
+        size = (jobz, uplo, len(a), _pointer(a), _ld(a), _pointer(w))
+        self._call(name, a, *size, ..., _pointer(info), size=size)
+
+    def _trsm(
+        self, side: int, uplo: int, trans: int, diag: int, alpha: Any, a: Any, b: Any
+    ) -> None:
+        # A factor's address is of this process or of the device, as the handle's mode says.
+        handle, blas = self._device.get_cublas_handle(), self._blas
+        factor = self._cupy.asarray(alpha, a.dtype)
+        before = blas.getPointerMode(handle)
+        blas.setPointerMode(handle, blas.CUBLAS_POINTER_MODE_DEVICE)
+        try:
+            size = (side, uplo, trans, diag, *b.shape, _pointer(factor))
+            function = getattr(blas, f"{_LETTERS[a.dtype.char]}trsm")
+            function(handle, *size, _pointer(a), _ld(a), _pointer(b), _ld(b))
+        finally:
+            blas.setPointerMode(handle, before)
+
+    def _draw(
+        self, kind: str, out: Any, type_: int, seed: int, offset: int, parameters: list[float]
+    ) -> None:
+        curand = self._curand
+        generator = curand.createGenerator(type_)
+        try:
+            curand.setStream(generator, self._cupy.cuda.get_current_stream().ptr)
+            curand.setPseudoRandomGeneratorSeed(generator, seed)
+            curand.setGeneratorOffset(generator, offset)
+            name = "generate" if kind == "bits" else _DRAWS[kind]
+            if out.dtype.char == "d":
+                name += "Double"
+            getattr(curand, name)(generator, _pointer(out), out.size, *parameters)
+        finally:
+            curand.destroyGenerator(generator)
