@@ -21,7 +21,7 @@ def _pointer(array: Any) -> int:
 def _ld(a: Any) -> int:
     """Return how many elements apart the columns of a matrix lie."""
     rows, columns = a.shape
-    return max(1, a.strides[1] // a.itemsize if columns > 1 else rows)
+    return max(1, int(a.strides[1]) // int(a.itemsize) if columns > 1 else int(rows))
 
 
 class LibraryOperations:

@@ -73,7 +73,12 @@ def error_class(name: str, module: str, texts: Mapping[int, str]) -> Any:
 
 # ------------------------------------------------------------------- what lies at an address
 
-LETTERS = {"s": np.dtype("f"), "d": np.dtype("d"), "c": np.dtype("F"), "z": np.dtype("D")}
+LETTERS: dict[str, np.dtype[Any]] = {
+    "s": np.dtype("f"),
+    "d": np.dtype("d"),
+    "c": np.dtype("F"),
+    "z": np.dtype("D"),
+}
 """By the letter of a function's name."""
 REAL = {"s": "s", "d": "d", "c": "s", "z": "d"}
 INT32 = np.dtype(np.int32)
@@ -101,7 +106,7 @@ def vector(pointer: int, size: int, inc: int, dtype: np.dtype[Any]) -> Any:
 
 def on_host(pointer: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Return the number at an address of this machine, as an array of no axes over it."""
-    buffer = (ctypes.c_char * dtype.itemsize).from_address(pointer)
+    buffer: Any = (ctypes.c_char * dtype.itemsize).from_address(pointer)
     return np.frombuffer(buffer, dtype).reshape(())
 
 
