@@ -83,7 +83,7 @@ with cp.cuda.Device(1):
 """
 
 
-@pytest.mark.parametrize("carrier", ["auto", "tcp"])
+@pytest.mark.parametrize("carrier", ["auto", "tcp", "grpc"])
 def test_arrays_go_from_server_to_server(tmp_path: Path, carrier: str) -> None:
     (tmp_path / "script.py").write_text(COPIES)
     with a_pool(one=("--mock", "1"), two=("--mock", "1")) as pool:
