@@ -283,6 +283,36 @@ def test_commands_of_a_broker_that_was_replaced_are_refused(drive: Drive) -> Non
     drive(main())
 
 
+def test_a_broker_that_was_replaced_gets_no_session_and_ends_none(drive: Drive) -> None:
+    """The one that was cut off and still believes to lead: its word counts no more."""
+
+    async def main() -> None:
+        async with setup() as one:
+            one.broker.state.epoch = 7
+            kept = (await one.grant(Wish(wait_s=10))).devices[0].session_id
+            new, old = one.broker, BrokerService("cut off", Limits(heartbeat_s=0.02))
+            old.state.epoch = 6
+            one.broker = old
+            new.close()  # its streams end; the server meets the old one
+            asked = asyncio.ensure_future(one.answer(Wish(wait_s=10)))
+            while "s" not in old.state.ledger.servers:
+                await old._changes.wait(5)
+            while old.state.ledger.servers["s"].link:  # it hears the epoch and goes
+                await old._changes.wait(5)
+            assert set(one.daemon._sessions) == {kept} and not asked.done()
+            asked.cancel()
+            one.broker = BrokerService("the next", Limits(heartbeat_s=0.02))
+            one.broker.state.epoch = 8
+            old.close()
+            state = one.broker.state
+            while kept not in state.ledger.sessions:
+                await one.broker._changes.wait(5)
+            second = (await one.grant(Wish(wait_s=10))).devices[0].session_id
+            assert set(one.daemon._sessions) == {kept, second}
+
+    drive(main())
+
+
 def test_what_a_server_reports_is_what_was_granted(drive: Drive) -> None:
     """A broker that knows the lease, or is told of it, must find the same placement."""
 
