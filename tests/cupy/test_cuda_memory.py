@@ -200,8 +200,29 @@ def test_what_cannot_be_is_refused_with_a_reason() -> None:
         cupy.cuda.memory.malloc_system(8)
     with pytest.raises(OperationNotSupported, match="inter-process"):
         cupy.cuda.runtime.ipcGetMemHandle(1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "texture.CUDAarray",
+        "texture.ChannelFormatDescriptor",
+        "texture.ResourceDescriptor",
+        "texture.SurfaceObject",
+        "texture.TextureDescriptor",
+        "texture.TextureObject",
+        "runtime.mallocArray",
+        "runtime.malloc3DArray",
+        "runtime.createTextureObject",
+        "runtime.createSurfaceObject",
+        "runtime.memcpy2DToArray",
+        "runtime.memcpy3D",
+    ],
+)
+def test_textures_are_refused_with_the_reason(name: str) -> None:
+    module, _, short = name.partition(".")
     with pytest.raises(OperationNotSupported, match="texture units"):
-        cupy.cuda.texture.CUDAarray(None, 1)
+        getattr(getattr(cupy.cuda, module), short)(1, 2, 3)
 
 
 def test_page_locked_memory_is_a_buffer() -> None:

@@ -141,6 +141,21 @@ def get_nvcc_path() -> str | None:
     return os.environ.get("NVCC") or shutil.which("nvcc")
 
 
+def get_cuda_path() -> str | None:
+    """Return $CUDA_PATH; None if it is not set: nothing here needs it."""
+    return os.environ.get("CUDA_PATH")
+
+
+def get_rocm_path() -> str | None:
+    """Return $ROCM_HOME; None if it is not set."""
+    return os.environ.get("ROCM_HOME")
+
+
+def get_hipcc_path() -> str | None:
+    """Return $HIPCC, or where hipcc is on this machine; None if it is not."""
+    return os.environ.get("HIPCC") or shutil.which("hipcc")
+
+
 def get_local_runtime_version() -> int:
     """Return the version of the CUDA runtime that is mimicked; there is none on this machine."""
     return runtime.runtimeGetVersion()

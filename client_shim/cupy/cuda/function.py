@@ -57,6 +57,7 @@ class Module:
         self._make: Callable[[], calls.DeviceObject] | None = None
         self._object: calls.DeviceObject | None = None
         self._description: dict[str, Any] | None = None
+        self._variables: dict[str, memory.MemoryPointer] = {}  # whose addresses were told
 
     @classmethod
     def _of(cls, make: Callable[[], calls.DeviceObject]) -> Module:
@@ -102,6 +103,7 @@ class Module:
             return calls.call_object("RawModule.load", (array(code),))
 
         self._make, self._object, self._description = make, None, None
+        self._variables.clear()
         self._describe()
 
     def load_file(self, filename: str | bytes) -> None:
@@ -125,8 +127,11 @@ class Module:
         return Function(self, name.decode() if isinstance(name, bytes) else name)
 
     def get_global_var(self, name: str | bytes) -> int:
-        """Return the device address of a global variable."""
-        return int(self._global(name.decode() if isinstance(name, bytes) else name).ptr)
+        """Return the device address of a global variable, good as long as the module."""
+        text = name.decode() if isinstance(name, bytes) else name
+        if text not in self._variables:
+            self._variables[text] = self._global(text)
+        return int(self._variables[text].ptr)
 
     def _global(self, name: str) -> memory.MemoryPointer:
         """Return a pointer to a global variable, which is memory of the module's.
@@ -164,6 +169,7 @@ class Function:
         made = calls.call_object("RawModule.get_function", (module._device_object(), funcname))
         self._handle = made._handle
         self.attributes: dict[str, int] = self._ask_attributes()
+        driver.remember(self, self._handle.session.ordinal)
 
     def _ask_attributes(self) -> dict[str, int]:
         answer: dict[str, int] = self._handle.session.ask(
