@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
 
@@ -27,12 +27,19 @@ FAST = Limits(heartbeat_s=0.02, silence_s=0.3, reconnect_s=0.1, settle_s=0.0)
 class Node:
     """A pool server that the test plays: sends events, sees commands."""
 
-    def __init__(self, channel: grpc.aio.Channel, name: str, gpus: int) -> None:
+    def __init__(
+        self,
+        channel: grpc.aio.Channel,
+        name: str,
+        gpus: int,
+        sessions: Sequence[pb.Session] = (),
+    ) -> None:
         self.events: asyncio.Queue[pb.NodeEvent | None] = asyncio.Queue()
         devices = [
             pb.Device(ordinal=n, name="mock", kind="mock", memory_bytes=100) for n in range(gpus)
         ]
         hello = pb.Register(name=name, instance="1", devices=devices, host=machine())
+        hello.sessions.extend(sessions)
         self.events.put_nowait(pb.NodeEvent(register=hello))
         self.call = rpc.NodeStub(channel).Serve(self._send())  # type: ignore[no-untyped-call]
 
@@ -77,8 +84,13 @@ async def broker(
 
 
 @asynccontextmanager
-async def node(channel: grpc.aio.Channel, name: str = "a", gpus: int = 1) -> AsyncIterator[Node]:
-    server = Node(channel, name, gpus)
+async def node(
+    channel: grpc.aio.Channel,
+    name: str = "a",
+    gpus: int = 1,
+    sessions: Sequence[pb.Session] = (),
+) -> AsyncIterator[Node]:
+    server = Node(channel, name, gpus, sessions)
     assert (await server.command()).HasField("registered")
     try:
         yield server

@@ -162,3 +162,108 @@ def test_a_store_that_is_full_makes_no_grants_and_status_says_why(drive: Drive) 
                 assert (await again.read()).HasField("grant")
 
     drive(main())
+
+
+def running(order: pb.OpenSession) -> pb.Session:
+    """What its server tells of a session to the next broker."""
+    return pb.Session(
+        session_id=order.session_id,
+        lease_id=order.lease_id,
+        job_id=order.job_id,
+        device_ordinal=order.device_ordinal,
+        memory_bytes=order.memory_bytes,
+        whole_device=order.whole_device,
+        lease_size=order.lease_size,
+        terms=order.terms,
+        connected=True,
+    )
+
+
+async def nobody_else_gets_it(one: Broker, order: pb.OpenSession) -> None:
+    """The pool's only GPU belongs to the session that runs on it, and to it alone."""
+    state = one.service.state
+    assert [*state.ledger.leases] == [order.lease_id]
+    assert state.ledger.books.taken["a", 0].leases == 1
+    second = acquire(one.channel)
+    assert (await second.read()).HasField("queued")
+    second.cancel()
+
+
+def test_a_store_that_is_slow_makes_everybody_wait_and_status_says_so(drive: Drive) -> None:
+    async def main() -> None:
+        async with broker(Memory()) as one:
+            await one.leads()
+            async with node(one.channel) as server:
+                one.store.late.clear()
+                hasty = acquire(one.channel)  # it is there when the trouble begins
+                note = ""
+                while not note:
+                    note = (await one.stub.Status(pb.StatusRequest())).note
+                assert "no grants for the moment" in note and "not answered for 0.5 s" in note
+                message, _ = await one.refused(acquire(one.channel))
+                assert "not answered for 0.5 s" in message
+                message, _ = await one.refused(hasty)  # after `step_down_s` nobody waits in vain
+                assert "not answered" in message
+                one.store.late.set()
+                await one.writes()
+                assert (await one.stub.Status(pb.StatusRequest())).note == ""
+                order = (await server.command()).open  # decided before, written now
+                assert (await server.command()).close.session_id == order.session_id
+                server.ended(order.session_id, "closed", "")
+                again = acquire(one.channel)
+                assert (await server.open_one()).lease_id != order.lease_id
+                assert (await again.read()).HasField("grant")
+
+    drive(main())
+
+
+def test_a_broker_that_is_cut_off_from_its_store_serves_nobody_until_it_leads_again(
+    drive: Drive,
+) -> None:
+    async def main() -> None:
+        async with broker(Memory()) as one:
+            await one.leads()
+            async with node(one.channel) as server:
+                call = acquire(one.channel)
+                order = await server.open_one()
+                assert (await call.read()).HasField("grant")
+                epoch = one.service.state.epoch
+                one.store.away.set()
+                assert await server.call.read() is grpc.aio.EOF
+                message, leader = await one.refused(acquire(one.channel))
+                assert "no broker leads" in message and "running sessions go on" in message
+                assert "no route to the store" in message and not leader
+            one.store.away.clear()
+            await one.leads()
+            assert one.service.state.epoch > epoch
+            async with node(one.channel, sessions=[running(order)]):
+                await nobody_else_gets_it(one, order)
+
+    drive(main())
+
+
+def test_a_store_that_was_wiped_is_a_new_start_and_running_sessions_are_taken_over(
+    drive: Drive,
+) -> None:
+    async def main() -> None:
+        memory = Memory()
+        async with broker(memory) as one:
+            await one.leads()
+            quota = pb.Quota(tenant="t", milli=1000, weight=1)
+            assert (await one.admin.SetQuota(quota)).changed
+            async with node(one.channel) as server:
+                call = acquire(one.channel)
+                order = await server.open_one()
+                assert (await call.read()).HasField("grant")
+                memory.rows.clear()
+                memory.lead(None, 0.0)
+                assert await server.call.read() is grpc.aio.EOF  # its leader stepped down
+            await one.leads()
+            assert not one.service.state.ledger.leases
+            assert not (await one.admin.ListQuotas(pb.ListRequest())).quotas
+            async with node(one.channel, sessions=[running(order)]):
+                await nobody_else_gets_it(one, order)
+                await one.writes()
+                assert f"lease/{order.lease_id}" in memory.rows
+
+    drive(main())
