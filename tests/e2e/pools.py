@@ -45,8 +45,8 @@ class Pool:
             **more,
         )
 
-    def start_broker(self, url: str = "grpc://127.0.0.1:0") -> None:
-        self.broker = self._start("broker", "--listen", url)
+    def start_broker(self, url: str = "grpc://127.0.0.1:0", *options: str) -> None:
+        self.broker = self._start("broker", "--listen", url, *options)
         assert self.broker is not None
         self.url = str(said(self.broker, "broker listens")["url"])
 
