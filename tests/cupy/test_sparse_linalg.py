@@ -78,6 +78,7 @@ def test_direct_solvers() -> None:
     with no_waits():
         x = linalg.spsolve(a, b)
     np.testing.assert_allclose(host @ x.get(), b.get(), atol=1e-10)
+    np.testing.assert_allclose(linalg.spsolve(a, b[:, :1]).get(), x[:, :1].get(), atol=1e-10)
     lower = sparse.tril(a).tocsr()
     y = linalg.spsolve_triangular(lower, b)
     np.testing.assert_allclose((lower @ y).get(), b.get(), atol=1e-10)

@@ -20,7 +20,7 @@ def solve(parts: Parts, b: NpArray, outs: list[Layout | None]) -> NpArray:
     matrix = csr(parts, (len(b), len(b)))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        x = np.asarray(spsolve(matrix.tocsc(), b))
+        x = np.asarray(spsolve(matrix.tocsc(), b)).reshape(b.shape)  # SciPy drops an axis of one
     promised = outs[0]
     return np.asarray(x, dtype=None if promised is None else promised.dtype, order="F")
 
