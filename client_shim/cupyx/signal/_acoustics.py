@@ -9,6 +9,7 @@ import numpy as np
 from cupool.client_shim.cupy._core._dtype import complex_of, real_of
 from cupool.client_shim.cupy._creation.from_data import asarray
 from cupool.client_shim.cupyx.scipy._declared import Spec, send
+from cupool.client_shim.cupyx.scipy.signal._rules import transformed
 
 __all__ = ["complex_cepstrum", "inverse_complex_cepstrum", "minimum_phase", "real_cepstrum"]
 
@@ -16,7 +17,7 @@ __all__ = ["complex_cepstrum", "inverse_complex_cepstrum", "minimum_phase", "rea
 def _along(x: Any, n: int | None, axis: int) -> Spec:
     shape = list(x.shape)
     shape[axis] = shape[axis] if n is None else n
-    return Spec(tuple(shape), real_of(complex_of(x.dtype)))
+    return transformed(tuple(shape), real_of(complex_of(x.dtype)), axis)
 
 
 def real_cepstrum(x: Any, n: int | None = None, axis: int = -1) -> Any:
@@ -27,7 +28,10 @@ def real_cepstrum(x: Any, n: int | None = None, axis: int = -1) -> Any:
 
 def complex_cepstrum(x: Any, n: int | None = None, axis: int = -1) -> Any:
     """Return the cepstrum with phase, and by how many samples the signal was moved."""
-    return send("signal.complex_cepstrum", {"x": asarray(x), "n": n, "axis": axis}, 2)
+    x = asarray(x)
+    ceps = _along(x, n, axis)
+    delays = Spec(ceps.shape, ceps.dtype)
+    return send("signal.complex_cepstrum", {"x": x, "n": n, "axis": axis}, [ceps, delays])
 
 
 def inverse_complex_cepstrum(ceps: Any, ndelay: Any) -> Any:

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim.cupy._core._dtype import complex_of
 from cupool.client_shim.cupy._creation.from_data import asarray
 from cupool.client_shim.cupyx.scipy._declared import Spec, send
+from cupool.client_shim.cupyx.scipy.signal._filtering import check_padding
+from cupool.client_shim.cupyx.scipy.signal._rules import COMPLEX, FLOAT, result_of
 
 __all__ = ["channelize_poly", "firfilter", "firfilter2", "firfilter_zi", "freq_shift"]
 
@@ -38,20 +41,25 @@ def firfilter2(
     """Filter forwards and backwards; see `cupyx.scipy.signal.filtfilt`.
 
     Raises:
-        ValueError: an unknown method.
+        ValueError: an unknown method or padding, a signal that is not longer than its padding.
         NotImplementedError: the method "gust".
     """
+    from cupool.client_shim import cupy
+
     if method not in ("pad", "gust"):
         raise ValueError("method must be 'pad' or 'gust'.")
     if method == "gust":
         raise NotImplementedError("gust method not supported yet")
+    b, x = cupy.atleast_1d(b), asarray(x)
+    check_padding(padtype, padlen, x.shape[axis], len(b))
     given = {"b": b, "x": x, "axis": axis, "padtype": padtype, "padlen": padlen}
-    return send("signal.firfilter2", given, 1)
+    return send("signal.firfilter2", given, Spec(x.shape, result_of(x.dtype, b.dtype, FLOAT)))
 
 
 def freq_shift(x: Any, freq: float, fs: float) -> Any:
     """Shift a signal's frequencies down by `freq` at the rate `fs`; the result is complex."""
-    return send("signal.freq_shift", {"x": asarray(x), "freq": freq, "fs": fs}, 1)
+    x = asarray(x)
+    return send("signal.freq_shift", {"x": x, "freq": freq, "fs": fs}, Spec(x.shape, COMPLEX))
 
 
 def channelize_poly(x: Any, h: Any, n_chans: int) -> Any:
@@ -68,4 +76,5 @@ def channelize_poly(x: Any, h: Any, n_chans: int) -> Any:
         raise NotImplementedError("more than 32 taps for each channel are not supported")
     if dtype.char not in "fdFD":
         raise NotImplementedError(f"channels of {dtype} are not supported")
-    return send("signal.channelize_poly", {"x": x, "h": h, "n_chans": n_chans}, 1)
+    channels = Spec((n_chans, len(x) // n_chans), complex_of(dtype), "F")
+    return send("signal.channelize_poly", {"x": x, "h": h, "n_chans": n_chans}, channels)

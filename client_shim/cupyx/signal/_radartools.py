@@ -8,6 +8,7 @@ import numpy as np
 
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupyx.scipy._declared import Spec, send
+from cupool.client_shim.cupyx.scipy.signal._rules import result_of
 
 __all__ = ["ca_cfar", "cfar_alpha", "mvdr", "pulse_compression", "pulse_doppler"]
 
@@ -99,4 +100,5 @@ def mvdr(x: Any, sv: Any, calc_cov: bool = True) -> Any:
         raise ValueError("there are more sensors than samples: is the matrix to be transposed?")
     if x.shape[0] != sv.shape[0]:
         raise ValueError("Steering Vector and input data do not align")
-    return send("signal.mvdr", {"x": x, "sv": sv, "calc_cov": calc_cov}, 1)
+    weights = Spec(sv.shape, result_of(x.dtype, sv.dtype))
+    return send("signal.mvdr", {"x": x, "sv": sv, "calc_cov": calc_cov}, weights)

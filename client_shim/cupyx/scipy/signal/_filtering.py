@@ -119,7 +119,12 @@ def sosfilt_zi(sos: Any) -> Any:
     return Spec((sos.shape[0], 4), dtype)
 
 
-def _check_padding(padtype: Any, padlen: Any, length: int, taps: int) -> None:
+def check_padding(padtype: Any, padlen: Any, length: int, taps: int) -> None:
+    """Check how a signal of a length is continued at both ends.
+
+    Raises:
+        ValueError: an unknown way, a signal that is not longer than its padding.
+    """
     if padtype not in ("even", "odd", "constant", None):
         raise ValueError(
             f"Unknown value '{padtype}' given to padtype.  padtype must be 'even', 'odd', "
@@ -155,7 +160,7 @@ def filtfilt(
     if method not in ("pad", "gust"):
         raise ValueError("method must be 'pad' or 'gust'.")
     if method == "pad":
-        _check_padding(padtype, padlen, x.shape[axis], max(a.size, b.size))
+        check_padding(padtype, padlen, x.shape[axis], max(a.size, b.size))
     elif "c" in (a.dtype.kind, b.dtype.kind) and max(a.size, b.size) > 1:
         warn_complex()  # the states that agree are real
     _axis(axis, x.ndim)
@@ -175,7 +180,7 @@ def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: 
         raise ValueError("x must be at least 1-D")
     length = given.shape[_axis(axis, len(given.shape))]
     if padlen is not None or padtype not in ("even", "odd", "constant"):
-        _check_padding(padtype, padlen, length, 0)
+        check_padding(padtype, padlen, length, 0)
     elif length <= 3 * (2 * sos.shape[0] + 1):
         return 1
     return Spec(given.shape, np.promote_types(given.dtype, sos.dtype))

@@ -191,7 +191,7 @@ def real_cepstrum(x: NpArray, n: Any = None, axis: int = -1) -> Any:
     return np.fft.ifft(spectrum, n, axis).real
 
 
-@adapter("signal.complex_cepstrum")
+@adapter("signal.complex_cepstrum", casts=True)
 def complex_cepstrum(x: NpArray, n: Any = None, axis: int = -1) -> list[Any]:
     """The phase is unwrapped, and made zero at half of the rate."""
     spectrum = np.fft.fft(x, n, axis)
@@ -252,20 +252,20 @@ def firfilter_zi(b: NpArray) -> Any:
     return np.cumsum(b[:0:-1])[::-1]
 
 
-@adapter("signal.firfilter2")
+@adapter("signal.firfilter2", casts=True)
 def firfilter2(b: NpArray, x: NpArray, **options: Any) -> Any:
     """SciPy's, with a denominator of one."""
     return named("scipy.signal.filtfilt")(b, np.ones(1), x, **options)
 
 
-@adapter("signal.freq_shift")
+@adapter("signal.freq_shift", casts=True)
 def freq_shift(x: NpArray, freq: float, fs: float) -> Any:
     """A rotating phase for each sample."""
     index = np.arange(x.size).reshape(x.shape)
     return x * np.exp(-2j * np.pi * freq / fs * index)
 
 
-@adapter("signal.channelize_poly")
+@adapter("signal.channelize_poly", casts=True)
 def channelize_poly(x: NpArray, h: NpArray, n_chans: int) -> Any:
     """Each channel filters every `n_chans`-th sample; a transform takes channels apart."""
     dtype = np.promote_types(x.dtype, h.dtype)
@@ -302,7 +302,7 @@ def ca_cfar(
     return [threshold, array - threshold > 0]
 
 
-@adapter("signal.mvdr")
+@adapter("signal.mvdr", casts=True)
 def mvdr(x: NpArray, sv: NpArray, calc_cov: bool = True) -> Any:
     """The inverse covariance times the phases, with gain one in their direction."""
     covariance = np.cov(x, dtype=x.dtype) if calc_cov else x
