@@ -69,7 +69,7 @@ class Line:
         self.tenants = tenants
         self.limits = limits
         self.settled_at = settled_at
-        self.fit = Fit(ledger, tenants)
+        self.fit = Fit(ledger, tenants, limits.policy)
         self.queue = Queue(tenants, limits.aging_s)
         self.opening: dict[int, Request] = {}
         self.reservation: Reservation | None = None

@@ -90,7 +90,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of the broker's tables, and its timings in seconds."""
+    """Bounds of the broker's tables, its timings in seconds, and what it does if nobody says."""
 
     servers: int = 2048
     devices_per_server: int = 64
@@ -100,6 +100,8 @@ class Limits:
     tenants: int = 10_000
     partitions: int = 1024
     history: int = 16_384
+    policy: str = "bestfit"
+    """How a place is chosen for requests that name no policy."""
     heartbeat_s: float = 1.5
     silence_s: float = 5.0
     """A server that said nothing for so long is lost."""

@@ -20,6 +20,8 @@ from cupool.pool_server import lifecycle
 from cupool.pool_server.broker.access import Access
 from cupool.pool_server.broker.admin_service import AdminService
 from cupool.pool_server.broker.audit import Audit
+from cupool.pool_server.broker.model import Limits
+from cupool.pool_server.broker.placement import POLICIES
 from cupool.pool_server.broker.service import BrokerService, NodeService
 from cupool.pool_server.broker.store.base import Store, StoreError, StoreUnusable
 from cupool.pool_server.broker.store.election import Election
@@ -52,6 +54,7 @@ async def serve(
     state: str = "",
     admin_token: str = "",
     tenants: str = "",
+    policy: str = "",
 ) -> None:
     """Run a broker until SIGTERM.
 
@@ -62,19 +65,19 @@ async def serve(
         state: the store, see `open_store`; "" = nothing outlives this process.
         admin_token: what commands of administrators must carry, "" = they must come from here.
         tenants: file of their tokens, "" = a tenant is who he says he is.
+        policy: of placement, for requests that name none; "" = best fit.
 
     Raises:
         ConfigurationError: the address is wrong, taken, or open to other machines; there can be
-            no such store; or the tenants' tokens cannot be read.
+            no such store or policy; or the tenants' tokens cannot be read.
     """
     stop = lifecycle.Stop()
     audit = Audit(audit_log)
     server = grpc.aio.server(options=_OPTIONS)
     url = _bind(server, listen, insecure=insecure_bind)
     clock = _wall_clock() if state else time.monotonic
-    tokens = TenantTokens(tenants) if tenants else None
-    who_may = Access(admin_token=admin_token, tenants=tokens)
-    broker = BrokerService(url, audit=audit, clock=clock, who_may=who_may)
+    who_may = Access(admin_token=admin_token, tenants=TenantTokens(tenants) if tenants else None)
+    broker = BrokerService(url, _limits(policy), audit=audit, clock=clock, who_may=who_may)
     store = await _open(state) if state else None
     election: asyncio.Task[None] | None = None
     if store is not None:
@@ -102,6 +105,15 @@ async def serve(
     with contextlib.suppress(asyncio.CancelledError):
         await server.stop(_LAST_WORD_S)
     log.info("broker stopped; sessions go on without it")
+
+
+def _limits(policy: str) -> Limits:
+    if policy and policy not in POLICIES:
+        raise ConfigurationError(
+            f"no placement policy is named {policy!r}",
+            remedy=f"choose one of {', '.join(POLICIES)}",
+        )
+    return Limits(policy=policy or Limits.policy)
 
 
 def _add_services(broker: BrokerService, server: grpc.aio.Server) -> None:

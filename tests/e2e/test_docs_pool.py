@@ -29,6 +29,7 @@ BROKERS = (
     "cupool broker --state /var/lib/cupool/broker.db",
     "cupool broker --tenants FILE",
     "cupool broker --audit-log FILE",
+    "cupool broker --policy fgd",
     "cupool broker --listen grpc://10.0.0.1:7475 --insecure-bind",
     "cupool broker --listen grpc://10.0.0.1:7475 --insecure-bind"
     " --state etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379/lab",

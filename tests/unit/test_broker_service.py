@@ -311,6 +311,21 @@ def test_health_is_served(drive: Drive) -> None:
     drive(main())
 
 
+def test_the_pools_policy_is_for_requests_that_name_none(drive: Drive) -> None:
+    async def main() -> None:
+        async with broker(Limits(settle_s=0.0, policy="spread")) as (channel, _):
+            async with node(channel, "a", 2) as one, node(channel, "b", 2) as two:
+                calls = [acquire(channel, share_milli=100) for _ in range(2)]
+                await one.open_one()
+                await two.open_one()  # bestfit would fill one GPU first
+                for call in calls:
+                    assert (await call.read()).HasField("grant")
+        with pytest.raises(ConfigurationError, match="no placement policy is named 'best'"):
+            process._limits("best")
+
+    drive(main())
+
+
 def test_a_taken_port_is_an_error(drive: Drive) -> None:
     async def main() -> None:
         server = grpc.aio.server(options=process._OPTIONS)

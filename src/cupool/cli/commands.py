@@ -99,6 +99,10 @@ def broker(
     tenants: Annotated[
         str | None, typer.Option(help="File of the tenants' tokens; see docs/pool.md.")
     ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="How a place is chosen for requests that do not say: bestfit, fgd, ..."),
+    ] = None,
     insecure_bind: Annotated[
         bool, typer.Option("--insecure-bind", help="Let other machines in, unauthenticated.")
     ] = False,
@@ -107,8 +111,8 @@ def broker(
     """Run a broker: it decides who gets which GPU."""
     from cupool.config import load
 
-    given = {"listen": listen, "audit_log": audit_log, "state": state, "tenants": tenants}
-    settings = load(given).settings
+    given = {"listen": listen, "audit_log": audit_log, "state": state}
+    settings = load(given | {"tenants": tenants, "policy": policy}).settings
     with server_extra():
         from cupool.pool_server import lifecycle, logs
         from cupool.pool_server.broker import process
@@ -122,6 +126,7 @@ def broker(
             state=settings.state,
             admin_token=admin_token,
             tenants=settings.tenants,
+            policy=settings.policy,
         )
     )
 
