@@ -113,7 +113,7 @@ def _limits(policy: str) -> Limits:
             f"no placement policy is named {policy!r}",
             remedy=f"choose one of {', '.join(POLICIES)}",
         )
-    return Limits(policy=policy or Limits.policy)
+    return Limits(policy=policy) if policy else Limits()
 
 
 def _add_services(broker: BrokerService, server: grpc.aio.Server) -> None:

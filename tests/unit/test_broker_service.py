@@ -322,6 +322,7 @@ def test_the_pools_policy_is_for_requests_that_name_none(drive: Drive) -> None:
                     assert (await call.read()).HasField("grant")
         with pytest.raises(ConfigurationError, match="no placement policy is named 'best'"):
             process._limits("best")
+        assert process._limits("") == Limits() and process._limits("fgd").policy == "fgd"
 
     drive(main())
 
