@@ -134,10 +134,12 @@ def test_a_stopped_server_is_noticed_in_six_seconds(script: Path) -> None:
 def test_the_scripts_of_a_machine_that_hangs_are_told(carrier: str, script: Path) -> None:
     with a_pool(a=("--mock", "1")) as pool:
         process = begin(pool, script, "--carrier", carrier)
-        for pid in (pool.worker_of("a"), pool.servers["a"].pid):
+        worker = pool.worker_of("a")
+        for pid in (worker, pool.servers["a"].pid):
             os.kill(pid, signal.SIGSTOP)
         ends_with_error(process, "LeaseLost", "server a is gone", within_s=WITHIN_S)
         assert pool.status()["leases"] == []
+        os.kill(worker, signal.SIGKILL)
 
 
 def test_a_killed_broker_disturbs_nobody_and_a_new_one_learns(script: Path) -> None:
