@@ -129,7 +129,7 @@ def test_a_name_that_is_missing() -> None:
     assert usable()
 
 
-@pytest.mark.parametrize("header", ["/etc/hostname", "../../secret.h", "/proc/self/environ"])
+@pytest.mark.parametrize("header", ["/etc/passwd", "../../secret.h", "/proc/self/environ"])
 def test_the_servers_files_cannot_be_included(header: str) -> None:
     for line in (f'#include "{header}"', f"%:include <{header}>", f'#inc\\\nlude "{header}"'):
         wrong = cp.RawKernel(f'{line}\nextern "C" __global__ void f() {{}}', "f")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.ptx_harness import Bench, closing, needs_nvrtc
 
-from cupool.pool_server.devices.errors import CompileException
+from cupool.pool_server.devices.errors import CompileException, CUDADriverError
 from cupool.pool_server.devices.ptx import compiler_process, includes, syntax
 from cupool.pool_server.devices.ptx.cache import DiskCache
 from cupool.pool_server.devices.ptx.compiler import _OWN_HEADERS, CompilerProcess
@@ -238,6 +239,51 @@ def test_random_expressions_agree_with_numpy(bench, expression, seed):
     bench.run(source, 3, 96, a, b, out, 256)
     with np.errstate(all="ignore"):
         assert np.array_equal(out, _evaluate(expression, a, b).astype(np.int32)), expression
+
+
+WHOLE = """.version 7.0
+.target sm_52
+.address_size 64
+.global .align 4 .u32 table[3] = {1, 2, 3};
+.visible .entry k(.param .u64 p, .param .f32 q)
+{
+    .reg .pred %p<2>; .reg .f32 %f<3>; .reg .b64 %r<5>; .reg .b32 %t<4>;
+    .shared .align 4 .b8 room[128];
+    ld.param.u64 %r1, [p]; ld.param.f32 %f2, [q]; cvta.to.global.u64 %r1, %r1;
+    mov.u32 %t1, %tid.x; mul.wide.u32 %r2, %t1, 4; add.s64 %r3, %r1, %r2;
+    setp.lt.u32 %p1, %t1, 8; @%p1 bra DONE;
+    mov.u64 %r4, table; ld.global.u32 %t2, [%r4+4]; st.shared.u32 [room+4], %t2;
+    bar.sync 0; atom.global.add.u32 %t3, [%r3], 1; shfl.sync.bfly.b32 %t3, %t3, 1, 31, -1;
+LOOP: fma.rn.f32 %f1, %f2, %f2, 0f3F800000; st.global.f32 [%r3], %f1; @!%p1 bra LOOP;
+DONE: ret;
+}
+"""
+TOKENS = re.split(r"([\w.$%@!]+|[\[\]{}();,+])", WHOLE)
+"""Every second one is a token, the others are what lies between."""
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    end=st.one_of(st.just(len(TOKENS)), st.integers(1, len(TOKENS))),
+    changes=st.lists(
+        st.tuples(
+            st.integers(0, len(TOKENS) // 2 - 1),
+            st.sampled_from(["", ";", "{", "}", "9" * 5000, "-1", ".f64", *TOKENS]),
+        ),
+        max_size=3,
+    ),
+)
+def test_ptx_that_was_cut_or_changed_is_compiled_or_refused(bench, end, changes):
+    tokens = list(TOKENS)
+    for place, token in changes:
+        tokens[2 * place + 1] = token
+    bench.engine.load(WHOLE.encode())
+    try:
+        bench.engine.load("".join(tokens[:end]).encode())
+    except CUDADriverError as error:
+        assert error.status in (200, 218)
 
 
 @settings(max_examples=200, deadline=None)

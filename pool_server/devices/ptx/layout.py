@@ -156,7 +156,9 @@ _SYMBOL = re.compile(
 def _relocation(text: str, offset: int, size: int, variable: Variable) -> Relocation:
     found = _SYMBOL.match(text)
     if not found:
-        raise PtxError(f"initial value {text!r} of {variable.name} not understood", variable.line)
+        raise PtxError(
+            f"initial value {text[:60]!r} of {variable.name} not understood", variable.line
+        )
     mask, generic, symbol, sign, addend = found.groups()
     value = parse_integer(addend) or 0 if addend else 0
     # mask() operators pick one byte of an address: 0xFF00(symbol).

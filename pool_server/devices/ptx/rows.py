@@ -66,7 +66,7 @@ class Rows:
     def _find_sites(self) -> list[Site]:
         found = []
         for ins in self.instructions:
-            if ins.opcode not in ("ld", "st", "atom", "red"):
+            if ins.opcode not in ("ld", "st", "atom", "red") or len(ins.operands) < 2:
                 continue
             try:
                 if space_of(ins) not in ("global", "generic", "const"):

@@ -19,6 +19,12 @@ SIZES = {
 }  # fmt: skip
 """Bytes of each fundamental type."""
 
+LEAST_OPERANDS = dict.fromkeys("abs bra call cvt cvta ld mov neg not red st".split(), 2) | (
+    dict.fromkeys("add and atom div max min mul or rem setp shl shr sub xor".split(), 3)
+    | {"bra": 1, "call": 1, "fma": 4, "mad": 4, "selp": 4}
+)
+"""Operands of the instructions that are looked at before they are translated."""
+
 MAX_REGISTERS = 200_000
 
 
@@ -109,6 +115,7 @@ _VARIABLE = re.compile(
 )
 _STATEMENT = re.compile(r"\s*(?:([{}])|([\w$%]+)\s*:(?!:)|((?:[^;{}]|\{[^;{}]*\})*);)")
 _GUARD = re.compile(r"@(!?)\s*([\w$%]+)\s+(.*)$", re.S)
+_LONG_NUMBER = re.compile(r"[0-9a-fA-F]{200}")
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
@@ -147,6 +154,9 @@ class Parser:
 
     def parse(self) -> Program:
         text, position = self.text, 0
+        long = _LONG_NUMBER.search(text)
+        if long:
+            raise self.error("a number is too long", long.start())
         while True:
             while position < len(text) and text[position] in " \t\r\n;":
                 position += 1
@@ -185,7 +195,7 @@ class Parser:
             if found:
                 self.program.version = int(found.group(1)), int(found.group(2))
         elif name == "target":
-            self.program.target = text.split(None, 1)[1].strip()
+            self.program.target = text.removeprefix(".target").strip()
         elif name == "file":
             found = re.match(r'\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"', text)
             if found:
@@ -377,12 +387,15 @@ class Body:
             guard, negated, text = self.rename(found.group(2)), bool(found.group(1)), found.group(3)
         head, _, rest = text.replace("\n", " ").replace("\t", " ").partition(" ")
         opcode, *modifiers = head.split(".")
+        operands = split_operands(self.rename(rest))
+        if len(operands) < LEAST_OPERANDS.get(opcode, 0):
+            raise self.parser.error(f"operands are missing: {text[:60]!r}", position)
         assert self.function.body is not None
         self.function.body.append(
             Instruction(
                 opcode,
                 tuple(modifiers),
-                split_operands(self.rename(rest)),
+                operands,
                 self.parser.line(position),
                 guard,
                 negated,
