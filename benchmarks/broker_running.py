@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import heapq
 import random
 import statistics
@@ -12,6 +13,7 @@ from typing import Any
 
 from benchmarks.broker_filling import pods
 from cupool.pool_server.broker.placement import Near, Usual, policy
+from cupool.pool_server.broker.placement.types import WHOLE_MILLI
 from cupool.pool_server.broker.simulator import partitions as parts
 from cupool.pool_server.broker.simulator.filling import usual_of
 from cupool.pool_server.broker.simulator.running import Rules, Run
@@ -67,9 +69,12 @@ def departures(traces: Path, repeats: int) -> list[dict[str, Any]]:
             ("fgd, <= 6 moves", "fgd", 6, Near.SERVER),
         ):
             each = [_departing(jobs, rule, moves, near, seed) for seed, jobs in enumerate(runs, 1)]
-            rows.append({"load": load, "rule": label} | _means(each))
+            spread = statistics.stdev(run["allocated, %"] for run in each) if repeats > 1 else 0.0
+            rows.append({"load": load, "rule": label} | _means(each) | {"spread": spread})
         bound = statistics.mean(_unfragmented(jobs) for jobs in runs)
         rows.append({"load": load, "rule": "(no fragmentation at all)", "allocated, %": bound})
+        bound = statistics.mean(_repacked(jobs) for jobs in runs)
+        rows.append({"load": load, "rule": "(all repacked at any time)", "allocated, %": bound})
     return rows
 
 
@@ -120,6 +125,53 @@ def _unfragmented(jobs: Sequence[Job]) -> float:
     return 100 * area / ((end - begin) * capacity)
 
 
+def _repacked(jobs: Sequence[Job]) -> float:
+    """Return the allocation if everything could be moved at each arrival, as often as helps.
+
+    Shares are packed anew by best fit decreasing; whole devices need no place of their own.
+    """
+    end = jobs[-1].arrive_s
+    begin, capacity = _WARM_UP * end, 1000 * _SERVERS * _GPUS
+    used = now = area = whole = 0.0
+    ends: list[tuple[float, str, Job]] = []
+    shares: list[int] = []
+
+    def advance(to_s: float) -> None:
+        nonlocal now, area
+        area += used * max(0.0, to_s - max(now, begin))
+        now = to_s
+
+    for job in jobs:
+        while ends and ends[0][0] <= job.arrive_s:
+            at, _, gone = heapq.heappop(ends)
+            advance(at)
+            used -= gone.milli
+            if gone.demand.whole:
+                whole -= gone.demand.gpus
+            else:
+                shares.remove(gone.milli)
+        advance(job.arrive_s)
+        more = [] if job.demand.whole else [job.milli]
+        gpus = job.demand.gpus if job.demand.whole else 0
+        if whole + gpus + _devices_of(shares + more) <= _SERVERS * _GPUS:
+            used, whole, shares = used + job.milli, whole + gpus, shares + more
+            heapq.heappush(ends, (now + job.duration_s, job.name, job))
+    return 100 * area / ((end - begin) * capacity)
+
+
+def _devices_of(shares: Sequence[int]) -> int:
+    """Return how many devices shares need, packed by best fit decreasing."""
+    left: list[int] = []
+    devices = 0
+    for milli in sorted(shares, reverse=True):
+        place = bisect.bisect_left(left, milli)
+        fresh = place == len(left)
+        room = WHOLE_MILLI if fresh else left.pop(place)
+        devices += fresh
+        bisect.insort(left, room - milli)
+    return devices
+
+
 def _means(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: statistics.mean(row[name] for row in rows) for name in rows[0]}
 
@@ -131,12 +183,14 @@ _MOST_S = 4 * _DAY_S
 _LOADS = (0.45, 0.55, 0.65, 0.75, 0.85, 0.95)
 _FEW_LOADS = (0.65, 0.75, 0.85)
 _AT_LOAD = 0.85
+_AT_USE = 78.0
 
 
 def partitions(traces: Path, repeats: int) -> list[dict[str, Any]]:
     """Compare one pool with static partitions of it: Philly's jobs up to 8 GPUs, three weeks.
 
-    Per size: a curve over load, then the use at the wait that the pool has at load 0.85.
+    Per size: a curve over load, then the use at the wait that the pool has at load 0.85, and
+    at the wait that it has where 78 % of it are used.
     """
     jobs = read_philly(traces / "philly_derived" / "philly_sia.csv")
     rows: list[dict[str, Any]] = []
@@ -177,14 +231,26 @@ def _one_size(
             wait = statistics.mean(one.mean_wait_s for one in each)
             curves.setdefault(name, []).append(parts.Shared(used, wait))
             rows.append(row | {"partitions": name, "used / wait": f"{used:.1f} % / {wait:,.0f} s"})
-    pool = curves.pop("pool")[loads.index(_AT_LOAD)]
-    for name, curve in curves.items():
-        used = parts.at_wait(curve, pool.mean_wait_s)
-        less = 100 * (1 - (100 - pool.allocated) / (100 - used))
-        below = pool.mean_wait_s < min(point.mean_wait_s for point in curve)
-        text = f"{'under ' * below}{used:.1f} % against the pool's {pool.allocated:.1f} %, "
-        text += f"idle {-less:+.0f} %{' or better' * below}"
-        equal = f"equal wait, {pool.mean_wait_s:,.0f} s"
-        rows.append({"GPUs": gpus, "load": equal, "partitions": name, "used / wait": text})
-        print(rows[-1], flush=True)
+    pool = curves.pop("pool")
+    at = [(f"load {_AT_LOAD}", pool[loads.index(_AT_LOAD)])]
+    wait = parts.wait_at(pool, _AT_USE)
+    if wait is not None:
+        at.append((f"{_AT_USE:g} % used", parts.Shared(_AT_USE, wait)))
+    for label, point in at:
+        rows += [
+            {"GPUs": gpus, "load": f"equal wait, {point.mean_wait_s:,.0f} s (pool at {label})"}
+            | {"partitions": name, "used / wait": _compared(curve, point)}
+            for name, curve in curves.items()
+        ]
+    for row in rows[-len(at) * len(curves) :]:
+        print(row, flush=True)
     return rows
+
+
+def _compared(curve: Sequence[parts.Shared], pool: parts.Shared) -> str:
+    """Say what partitions use at the wait that the pool has."""
+    used = parts.at_wait(curve, pool.mean_wait_s)
+    less = 100 * (1 - (100 - pool.allocated) / (100 - used))
+    below = pool.mean_wait_s < min(point.mean_wait_s for point in curve)
+    text = f"{'under ' * below}{used:.1f} % against the pool's {pool.allocated:.1f} %, "
+    return text + f"idle {-less:+.0f} %{' or better' * below}"

@@ -216,6 +216,8 @@ def test_use_at_a_wait_is_read_off_between_points() -> None:
     curve = [partitions.Shared(50, 0), partitions.Shared(70, 100)]
     assert partitions.at_wait(curve, 50) == 60
     assert partitions.at_wait(curve, 500) == 70
+    assert partitions.wait_at(curve, 65) == 75
+    assert partitions.wait_at(curve, 90) is None
 
 
 # ---------------------------------------------------------------- traces

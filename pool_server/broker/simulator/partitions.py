@@ -133,3 +133,13 @@ def at_wait(curve: Sequence[Shared], wait_s: float) -> float:
             part = (wait_s - low.mean_wait_s) / (high.mean_wait_s - low.mean_wait_s)
             return low.allocated + part * (high.allocated - low.allocated)
     return ordered[-1].allocated
+
+
+def wait_at(curve: Sequence[Shared], used: float) -> float | None:
+    """Return the mean wait at which a curve over load reaches a use; None if it does not."""
+    ordered = sorted(curve, key=lambda point: point.allocated)
+    for low, high in itertools.pairwise(ordered):
+        if low.allocated <= used <= high.allocated:
+            part = (used - low.allocated) / (high.allocated - low.allocated)
+            return low.mean_wait_s + part * (high.mean_wait_s - low.mean_wait_s)
+    return None
