@@ -233,9 +233,9 @@ def _one_size(
             rows.append(row | {"partitions": name, "used / wait": f"{used:.1f} % / {wait:,.0f} s"})
     pool = curves.pop("pool")
     at = [(f"load {_AT_LOAD}", pool[loads.index(_AT_LOAD)])]
-    wait = parts.wait_at(pool, _AT_USE)
-    if wait is not None:
-        at.append((f"{_AT_USE:g} % used", parts.Shared(_AT_USE, wait)))
+    wait_s = parts.wait_at(pool, _AT_USE)
+    if wait_s is not None:
+        at.append((f"{_AT_USE:g} % used", parts.Shared(_AT_USE, wait_s)))
     for label, point in at:
         rows += [
             {"GPUs": gpus, "load": f"equal wait, {point.mean_wait_s:,.0f} s (pool at {label})"}

@@ -50,6 +50,8 @@ _OPTIONS = (
     ("grpc.enable_retries", 0),
     ("grpc.use_local_subchannel_pool", 1),
 )
+_BROKEN = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
+"""How a stream fails; the second if it had ended before it was written to."""
 _leaders = msgspec.json.Decoder(Leader)
 
 
@@ -105,7 +107,7 @@ class EtcdStore(Store):
             timeout_s = max(_LEAST_S, (end - elapsed()) / left)
             try:
                 return await method(member)(request, timeout=timeout_s)
-            except grpc.aio.AioRpcError as exc:
+            except _BROKEN as exc:
                 error = _translated(member, exc)
                 self._turn += 1
             if isinstance(error, StoreUnusable) or elapsed() >= end:
@@ -170,7 +172,7 @@ class EtcdStore(Store):
                 await self._event(member, found.header.revision + 1)
         except TimeoutError:
             pass
-        except grpc.aio.AioRpcError as exc:
+        except _BROKEN as exc:
             self._turn += 1
             raise _translated(member, exc) from None
 
@@ -197,7 +199,7 @@ class EtcdStore(Store):
             self._turn += 1
             if isinstance(exc, TimeoutError):
                 raise StoreError(f"etcd at {member.endpoint} does not answer") from None
-            if isinstance(exc, grpc.aio.AioRpcError):
+            if isinstance(exc, _BROKEN):
                 raise _translated(member, exc) from None
             raise
         if left_s <= 0:
@@ -334,7 +336,11 @@ def _parts(writes: Writes, most_rows: int) -> Iterator[dict[str, bytes | None]]:
         yield part
 
 
-def _translated(member: _Member, exc: grpc.aio.AioRpcError) -> StoreError:
+def _translated(
+    member: _Member, exc: grpc.aio.AioRpcError | asyncio.InvalidStateError
+) -> StoreError:
+    if isinstance(exc, asyncio.InvalidStateError):
+        return StoreError(f"etcd at {member.endpoint} ended the stream")
     unusable = exc.code() in (
         grpc.StatusCode.UNIMPLEMENTED,
         grpc.StatusCode.PERMISSION_DENIED,
