@@ -34,6 +34,7 @@ _REQUIREMENTS = (
     "platformdirs",
     "pytest",
     "pytest-timeout",
+    "sympy",
 )
 
 
