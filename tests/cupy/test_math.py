@@ -201,5 +201,7 @@ def test_the_sign_of_complex_numbers_is_cupys() -> None:
     a = np.array([0, 3 - 4j, -2, 1j], dtype=np.complex64)
     assert np.allclose(cp.sign(cp.array(a)).get(), np.sign(a))
     assert cp.sign(cp.array(3 + 4j)).item() == 0.6 + 0.8j
+    zero = cp.sign(cp.array([complex(-0.0, -0.0)])).get()
+    assert not np.signbit(zero.real) and not np.signbit(zero.imag)
     endless = cp.sign(cp.array([complex(np.inf, 1)])).get()
     assert np.isnan(endless.real) and endless.imag == 0  # NumPy has 1

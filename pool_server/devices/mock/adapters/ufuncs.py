@@ -32,9 +32,9 @@ def _sign(a: NpArray, order: Any) -> Any:
     if a.dtype.kind != "c":
         return np.sign(a, order=order)
     size = np.abs(a)
-    size = np.where(size == 0, 1, size)
-    signs = np.empty_like(a, order=order)
-    signs.real, signs.imag = a.real / size, a.imag / size
+    signs = np.zeros_like(a, order=order)
+    np.divide(a.real, size, out=signs.real, where=size != 0)
+    np.divide(a.imag, size, out=signs.imag, where=size != 0)
     return signs
 
 
