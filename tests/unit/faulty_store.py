@@ -13,8 +13,8 @@ FAST = Timings(lease_s=2.0, renew_s=0.2, step_down_s=1.2, call_s=0.5)
 class FaultyStore(MemoryStore):
     """A store that can be cut off, hang, or refuse to write."""
 
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory, FAST)
+    def __init__(self, memory: Memory, timings: Timings = FAST) -> None:
+        super().__init__(memory, timings)
         self.away = asyncio.Event()
         self.hangs = False
         self.full = ""
@@ -38,6 +38,10 @@ class FaultyStore(MemoryStore):
     async def renew(self, term: Term) -> None:
         await self._reach()
         await super().renew(term)
+
+    async def resign(self, term: Term) -> None:
+        await self._reach()
+        await super().resign(term)
 
     async def commit(self, term: Term, writes: Writes) -> None:
         await self._reach()

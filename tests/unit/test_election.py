@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeAlias
 
@@ -127,6 +128,21 @@ def test_a_leader_that_cannot_renew_steps_down_before_another_leads(drive: Drive
                 cut.away.clear()
                 await one.until(lambda: one.leader)
                 assert one.leader is not None and one.leader.address == "grpc://two"
+
+    drive(main())
+
+
+def test_a_term_that_ended_while_the_store_was_away_is_given_back(drive: Drive) -> None:
+    async def main() -> None:
+        one, store = Broker("one"), FaultyStore(Memory(), dataclasses.replace(FAST, lease_s=1e6))
+        async with electing([(store, one)]):
+            await one.leads()
+            before = one.epoch
+            store.away.set()
+            await one.until(lambda: one.journal is None and "no route" in one.why)
+            store.away.clear()
+            await one.leads()  # the lease of the first term would be held for days
+            assert one.epoch > before
 
     drive(main())
 

@@ -63,6 +63,7 @@ class Election:
         self._address = address
         self._timings = timings or Timings()
         self._renewed_at = 0.0
+        self._over: Term | None = None
 
     async def run(self) -> None:
         """Follow and lead in turn until cancelled; a leader that is cancelled resigns."""
@@ -102,6 +103,10 @@ class Election:
                     self._renewed_at = started_at
                     return term
                 leader = await self._call(self._store.leader(), timings.call_s)
+                if leader is not None and leader.holder == self._holder and self._over:
+                    # The store was away when this broker stepped down: it still waits for it.
+                    await self._resign(self._over)
+                    continue
                 self._broker.follow(leader, "" if leader else "an election is under way")
                 # A watch may be deaf: who leads is looked up now and then in any case.
                 vacancy = self._store.vacancy(leader, timings.renew_s)
@@ -160,5 +165,7 @@ class Election:
             await asyncio.sleep(timings.renew_s)
 
     async def _resign(self, term: Term) -> None:
+        self._over = term
         with contextlib.suppress(StoreError, Superseded):
             await self._call(self._store.resign(term), self._timings.call_s)
+            self._over = None
