@@ -134,10 +134,10 @@ def spline_filter(Iin: Any, lmbda: Any = 5.0) -> Any:
         TypeError: other than floating and complex numbers.
         ValueError: less than two axes.
     """
-    if Iin.ndim < 2:
-        raise ValueError("Iin must have two axes")
     if Iin.dtype.char not in "fdFD":
         raise TypeError("Invalid data type for Iin")
+    if Iin.ndim < 2:
+        raise ValueError("Iin must have two axes")
     return Spec(Iin.shape, Iin.dtype)
 
 
@@ -148,8 +148,12 @@ def symiirorder1(
     z1: Any,
     precision: Any = -1.0,
 ) -> Any:
-    """Filter forwards and backwards with one pole."""
-    return Spec(input.shape, input.dtype)
+    """Filter forwards and backwards with one pole.
+
+    Raises:
+        ValueError: the sum that the first value is did not converge; this is waited for.
+    """
+    return 1
 
 
 @_operation

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupyx.scipy._declared import Spec, declared, send
 from cupool.client_shim.cupyx.scipy.signal._rules import COMPLEX, FLOAT, on_device
 
@@ -25,6 +26,7 @@ __all__ = [
     "iirnotch",
     "iirpeak",
 ]
+ndarray = core.ndarray
 _operation = declared("scipy.signal")
 
 _BANDS = {
@@ -137,12 +139,21 @@ def _designed(name: str, given: dict[str, Any], ftype: str) -> Any:
     family, band, output = _chosen(given, ftype)
     if fs is not None and analog:
         raise ValueError("fs cannot be specified for an analog filter")
+    gain_is_number = family == "butter" or not given["N"]
+    gain_is_number &= output == "zpk" and analog and band in ("lowpass", "bandpass")
+    wn = given["Wn"]
     if on_device(*given.values()):
-        return send(f"scipy.signal.{name}", given, _COUNTS[output])
-    wn = np.asarray(given["Wn"])
-    if wn.size > 1 and not wn[0] < wn[1]:
-        raise ValueError("Wn[0] must be less than Wn[1]")
-    _check_frequencies(wn if fs is None else 2 * wn / fs, band, analog, fs)
+        # One frequency of an analogue filter can be any: nothing is to be checked.
+        others = [value for key, value in given.items() if key != "Wn"]
+        one = isinstance(wn, ndarray) and wn.size == 1 and not on_device(*others)
+        if gain_is_number or not (one and analog and band in ("lowpass", "highpass")):
+            found = send(f"scipy.signal.{name}", given, _COUNTS[output])
+            return (*found[:2], float(found[2])) if gain_is_number else found
+    else:
+        wn = np.asarray(wn)
+        if wn.size > 1 and not wn[0] < wn[1]:
+            raise ValueError("Wn[0] must be less than Wn[1]")
+        _check_frequencies(wn if fs is None else 2 * wn / fs, band, analog, fs)
     order = given["N"]
     z, p = _transformed(*prototype(family, order), band, analog)
     (zeros,), (poles,) = z.shape, p.shape
@@ -152,11 +163,10 @@ def _designed(name: str, given: dict[str, Any], ftype: str) -> Any:
         "sos": [Spec((_sections(zeros, poles, analog), 6), FLOAT)],
     }[output]
     found = send(f"scipy.signal.{name}", given, specs)
-    if output == "zpk" and analog and band in ("lowpass", "bandpass"):
-        if family == "butter" or not order:
-            width = wn.flat[0] if band == "lowpass" else wn[1] - wn[0]
-            return (*found[:2], first_gain(family, given) * float(width) ** int(order))
-    return found
+    if not gain_is_number:
+        return found
+    width = wn.flat[0] if band == "lowpass" else wn[1] - wn[0]
+    return (*found[:2], first_gain(family, given) * float(width) ** int(order))
 
 
 def iirfilter(
