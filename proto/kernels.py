@@ -19,6 +19,8 @@ from cupool.proto.values import DType
 MAX_SOURCE_CHARS = 4 << 20
 """Of a kernel's source text; a larger one is refused before it is sent, and when it arrives."""
 MAX_ARGUMENTS = 1024
+_MAX_DEPTH = 16
+"""Of structures within structures."""
 
 _C_TYPES = {
     "?": "bool",
@@ -168,10 +170,40 @@ def c_type(dtype: DType) -> str:
     Raises:
         ValueError: kernels cannot take such elements.
     """
+    if dtype.fields is not None:
+        return _structure(dtype)[0]
+    if dtype.char == "V" and dtype.subdtype is None and dtype.itemsize:
+        return f"cupy::UnstructuredVoid<{dtype.itemsize}>"
     name = _C_TYPES.get(dtype.char)
     if name is None:
         raise ValueError(f"Unsupported dtype {dtype}")
     return name
+
+
+def _structure(dtype: DType, depth: int = 0) -> tuple[str, int]:
+    """Return the C++ type of a structured dtype, and its alignment in bytes."""
+    if depth > _MAX_DEPTH:
+        raise ValueError("a structured dtype of too many levels")
+    fields, alignment = [], dtype.alignment
+    for name, (kind, offset, *_) in (dtype.fields or {}).items():
+        if kind.fields is not None:
+            inner, own = _structure(kind, depth + 1)
+        else:
+            inner, own = c_type(kind), 1 if kind.char == "V" else kind.itemsize
+        if offset % own:
+            raise ValueError(
+                f"Field {name} with offset {offset} is not aligned to {own} in dtype {dtype}:"
+                " make_aligned_dtype() gives one that kernels can take"
+            )
+        alignment = max(alignment, own)
+        fields.append(f"cupy::Field<{inner}, {offset}>")
+    if dtype.itemsize % alignment:
+        raise ValueError(
+            f"Itemsize {dtype.itemsize} is not a multiple of alignment {alignment} for dtype"
+            f" {dtype}: make_aligned_dtype() gives one that kernels can take"
+        )
+    storage = f"cupy::raw_structview_storage<{dtype.itemsize}, {alignment}>"
+    return f"cupy::StructView<{', '.join([storage, *fields])}>", alignment
 
 
 def block_of(size: int, block_size: int) -> tuple[int, int]:

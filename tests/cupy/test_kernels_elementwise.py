@@ -190,3 +190,44 @@ def test_scalars_must_fit_their_type() -> None:
     kernel = cp.ElementwiseKernel("T x, int8 y", "T z", "z = x + y")
     with pytest.raises(OverflowError):
         kernel(cp.zeros(3), 300)
+
+
+def test_structures_have_fields_by_number() -> None:
+    kernel = cp.ElementwiseKernel(
+        "T x, U y",
+        "T z",
+        """static_assert(T::field_count == 2, "of numbers");
+        z = x; z.template at<1>() += 10; z.template at<0>() = x == T(y) ? 1 : 0""",
+        "fields",
+    )
+    kind = np.dtype([("a", "i4"), ("b", "f8")], align=True)
+    other = np.dtype([("b", "f8"), ("a", "i2")], align=True)
+    x = np.array([(1, 2.5), (3, 4.5), (5, 6.5)], kind)
+    y = np.array([(1, 2), (3, 4), (5, 6)], other)
+    x["b"][1] = 4
+    z = kernel(cp.asarray(x), cp.asarray(y))
+    assert z.dtype == kind
+    assert z.get().tolist() == [(0, 12.5), (1, 14.0), (0, 16.5)]
+
+
+def test_structures_within_structures_and_bytes_without_a_meaning() -> None:
+    inner = np.dtype([("p", "c8"), ("q", "V3")])
+    kind = cp.make_aligned_dtype(np.dtype([("n", "i1"), ("inner", inner)]))
+    x = np.zeros(4, kind)
+    x["inner"]["p"], x["inner"]["q"] = 1 + 2j, b"abc"
+    change = cp.ElementwiseKernel(
+        "",
+        "T x",
+        "auto& in = x.template at<1>();in.template at<0>() *= 2; in.template at<1>().data[1] = 'x'",
+    )
+    made = change(cp.asarray(x)).get()
+    assert made["inner"]["p"].tolist() == [2 + 4j] * 4
+    assert made["inner"]["q"].tolist() == [b"axc"] * 4
+
+
+def test_structures_that_are_not_aligned_are_refused() -> None:
+    kernel = cp.ElementwiseKernel("T x", "T y", "y = x")
+    with pytest.raises(ValueError, match="Field f1 with offset 1 is not aligned"):
+        kernel(cp.zeros(2, "?,f8"))
+    with pytest.raises(ValueError, match="Itemsize 9 is not a multiple"):
+        kernel(cp.zeros(2, "f8,?"))

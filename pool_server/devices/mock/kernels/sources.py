@@ -74,6 +74,8 @@ def _element(parameter: Parameter, info: ArrayInfo, indexer: str) -> str:
 def _preamble(types: Types, infos: Sequence[ArrayInfo], own: str) -> str:
     half = any(info.dtype.char == "e" for info in infos)
     header = "#include <cupy/float16.cuh>\n" if half else ""
+    if any(info.dtype.char == "V" for info in infos):
+        header += "#include <cupy/structview.cuh>\n"
     return f"{_HEADERS}{header}{_typedefs(types)}{own}\n"
 
 
