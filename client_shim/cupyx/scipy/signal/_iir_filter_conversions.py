@@ -362,7 +362,8 @@ def _send_prototype(name: str, given: dict[str, Any], family: str) -> Any:
     z, p = prototype(family, given["N"])
     if name == "ellipap" and given["N"] == 1:
         p = Spec((), FLOAT)
-    gain = Spec((), INT if name == "buttap" else FLOAT)
+    whole = name == "buttap" or (name == "cheb2ap" and not given["N"])
+    gain = Spec((), INT if whole else FLOAT)
     z, p, k = send(f"scipy.signal.{name}", given, [z, p, gain])
     if name == "buttap" or not given["N"]:
         number = first_gain(family, given)
