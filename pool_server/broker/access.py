@@ -17,6 +17,8 @@ class Tokens(Protocol):
 
     def fault(self, tenant: str, given: str) -> str: ...
 
+    def proves(self, tenant: str, given: str) -> bool: ...
+
 
 def metadata(context: Context, key: str) -> str:
     """Return what a call carries under a key, "" if nothing."""
@@ -86,6 +88,11 @@ class Access:
         if self._admin_token and carries(context, "cupool-admin-token", self._admin_token):
             return ""
         return self._tenants.fault(tenant, metadata(context, "cupool-tenant-token"))
+
+    def is_tenant(self, context: Context, tenant: str) -> bool:
+        """Whether it is proven to come from a tenant."""
+        given = metadata(context, "cupool-tenant-token")
+        return self._tenants is not None and self._tenants.proves(tenant, given)
 
     def look(self, context: Context, tenant: str) -> str:
         """May it see what a tenant sees, or ("") everything?"""

@@ -146,7 +146,7 @@ class BrokerService(rpc.BrokerServicer):
                 self.apply(self.state.leave(number, self._clock()))
 
     async def Release(self, request: pb.ReleaseRequest, context: Context) -> pb.ReleaseReply:
-        if self._owns(context, request):
+        if self._owns(context, request.lease_id, request.session_id):
             await self.authorise(context, writes=True)
         else:
             await self.authorise_admin(context)
@@ -178,7 +178,9 @@ class BrokerService(rpc.BrokerServicer):
         return self._status(request.tenant)
 
     async def Why(self, request: pb.WhyRequest, context: Context) -> pb.WhyReply:
-        await self.authorise_look(context, request.tenant)
+        await self.authorise(context)
+        if not self._owns(context, request.id, request.id):
+            await self.authorise_look(context, request.tenant)
         found = explain.why(self.state, request.id, request.tenant, self._clock())
         return pb.WhyReply(
             state=found.state,
@@ -246,13 +248,18 @@ class BrokerService(rpc.BrokerServicer):
         lease = self.state.ledger.lease_of_job(wish.job_id)
         return lease is not None and lease.job_token_hash != "" and same_secret(lease, wish)
 
-    def _owns(self, context: Context, request: pb.ReleaseRequest) -> bool:
-        """Whether a call carries the token of the job whose lease or session it is about."""
+    def _owns(self, context: Context, lease_id: str, session_id: str) -> bool:
+        """Whether a call carries the token of the job or tenant that a lease or session is of."""
         ledger = self.state.ledger
-        session = ledger.sessions.get(request.session_id)
-        lease = ledger.leases.get(request.lease_id or (session.lease_id if session else ""))
+        session = ledger.sessions.get(session_id)
+        lease = ledger.leases.get(lease_id)  # before the session, as `release` takes it
+        if lease is None and session is not None:
+            lease = ledger.leases.get(session.lease_id)
+        if lease is None:
+            return False
         given = convert.token_hash(access.metadata(context, "cupool-job-token"))
-        return lease is not None and given != "" and access.equal(given, lease.job_token_hash)
+        of_job = given != "" and access.equal(given, lease.job_token_hash)
+        return of_job or self._who_may.is_tenant(context, lease.terms.tenant)
 
     # ------------------------------------------------------------ servers
 

@@ -50,6 +50,12 @@ class TenantTokens:
             return f"tenant {tenant!r} is protected by a token, and none was given"
         return "" if equal(given, token) else f"the token is not that of tenant {tenant!r}"
 
+    def proves(self, tenant: str, given: str) -> bool:
+        """Whether the tenant has a token, and this is it."""
+        self._refresh()
+        token = self._file.tokens.get(tenant)
+        return token is not None and equal(given, token)
+
     def _refresh(self) -> None:
         try:
             if self._version() != self._read:

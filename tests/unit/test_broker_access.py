@@ -117,6 +117,15 @@ def test_nobody_gets_gpus_or_sees_on_the_account_of_another(tokens: Path, drive:
                 grant = (await call.read()).grant
                 assert grant.terms.tenant == tenant
             assert grant.joined
+            leases = service.state.ledger.leases.values()
+            lease_of = {each.terms.tenant: each.lease_id for each in leases}
+            mine, theirs = lease_of["vision"], lease_of["speech"]
+            for wrong in ({"speaks": SPEECH}, {}):
+                with pytest.raises(grpc.aio.AioRpcError, match="administrators"):
+                    release = pb.ReleaseRequest(lease_id=mine)
+                    await stub.Release(release, metadata=carried(**wrong))
+            assert (await stub.Why(pb.WhyRequest(id=theirs), metadata=carried(SPEECH))).state
+            await stub.Release(pb.ReleaseRequest(lease_id=theirs), metadata=carried(SPEECH))
             for method, request in (
                 (stub.Status, pb.StatusRequest(tenant="vision")),
                 (stub.Why, pb.WhyRequest(tenant="vision", id="r1")),
@@ -137,7 +146,7 @@ def test_nobody_gets_gpus_or_sees_on_the_account_of_another(tokens: Path, drive:
             )
             assert [lease.terms.tenant for lease in status.leases] == ["vision"]
             denied = [each for each in service.audit.records if each["what"] == "access-denied"]
-            assert len(denied) == 4 + 6 + 1
+            assert len(denied) == 4 + 2 + 6 + 1
             written = repr(list(service.audit.records))
             assert not any(secret in written for secret in (VISION, SPEECH, ADMIN))
 

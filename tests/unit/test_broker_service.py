@@ -284,7 +284,10 @@ def test_renew_and_release(drive: Drive) -> None:
 
 def test_a_job_gives_back_its_own_lease_and_no_other(drive: Drive) -> None:
     async def main() -> None:
-        async with broker(admin_token="secret") as (channel, _), node(channel) as server:
+        async with (
+            broker(admin_token="secret") as (channel, service),
+            node(channel, gpus=2) as server,
+        ):
             waiting = acquire(channel, job_id="j", job_token="mine")
             await server.open_one()
             lease = (await waiting.read()).grant.lease_id
@@ -294,6 +297,13 @@ def test_a_job_gives_back_its_own_lease_and_no_other(drive: Drive) -> None:
                     metadata = (("cupool-job-token", token),)
                     await stub.Release(pb.ReleaseRequest(lease_id=lease), metadata=metadata)
             mine = (("cupool-job-token", "mine"),)
+            other = acquire(channel, job_id="k", job_token="theirs")
+            (session,) = service.state.ledger.sessions
+            order = await server.open_one()
+            assert (await other.read()).HasField("grant")
+            both = pb.ReleaseRequest(session_id=session, lease_id=order.lease_id)
+            with pytest.raises(grpc.aio.AioRpcError, match="token is missing"):
+                await stub.Release(both, metadata=mine)  # one's own session, another's lease
             await stub.Release(pb.ReleaseRequest(lease_id=lease), metadata=mine)
             assert (await server.command()).close.reason == "released"
 
