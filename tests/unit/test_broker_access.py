@@ -88,6 +88,12 @@ def carried(speaks: str = "", admin: str = "") -> Any:
     return (("cupool-tenant-token", speaks), ("cupool-admin-token", admin))
 
 
+def acquire(stub: Any, tenant: str, job: str = "", **tokens: str) -> Any:
+    request = pb.AcquireRequest(gpus=1, tenant=tenant, carriers=["zmq+tcp"], wait_s=20, job_id=job)
+    request.job_token = job and f"token of {job}"
+    return stub.Acquire(request, metadata=carried(**tokens))
+
+
 def test_nobody_gets_gpus_or_sees_on_the_account_of_another(tokens: Path, drive: Drive) -> None:
     async def main() -> None:
         who_may = {"tenants": TenantTokens(str(tokens)), "admin_token": ADMIN}
@@ -95,15 +101,8 @@ def test_nobody_gets_gpus_or_sees_on_the_account_of_another(tokens: Path, drive:
             stub = rpc.BrokerStub(channel)  # type: ignore[no-untyped-call]
             admin = rpc.AdminStub(channel)  # type: ignore[no-untyped-call]
 
-            def acquire(tenant: str, job: str = "", **tokens: str) -> Any:
-                request = pb.AcquireRequest(
-                    gpus=1, tenant=tenant, carriers=["zmq+tcp"], wait_s=20, job_id=job
-                )
-                request.job_token = job and f"token of {job}"
-                return stub.Acquire(request, metadata=carried(**tokens))
-
             for wrong in ({}, {"speaks": SPEECH}, {"speaks": ADMIN}, {"admin": VISION}):
-                refusal = (await acquire("vision", **wrong).read()).refusal
+                refusal = (await acquire(stub, "vision", **wrong).read()).refusal
                 assert refusal.reason == "denied" and "CUPOOL_TENANT_TOKEN" in refusal.remedy
             assert not service.state.ledger.leases
             for tenant, right in (
@@ -112,7 +111,7 @@ def test_nobody_gets_gpus_or_sees_on_the_account_of_another(tokens: Path, drive:
                 ("guest", {}),
                 ("vision", {"job": "j"}),  # that it is of the job is proof enough
             ):
-                call = acquire(tenant, **right)
+                call = acquire(stub, tenant, **right)
                 await server.open_one()
                 grant = (await call.read()).grant
                 assert grant.terms.tenant == tenant
