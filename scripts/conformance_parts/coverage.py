@@ -31,7 +31,7 @@ _MEASURED = (
 )
 _REASONS = {
     "cupyx.jit": "user kernels are to come",
-    "cupy.cuda": "the CUDA-level API is to come",
+    "cupy.cuda.texture": "CUDA arrays, textures and surfaces are refused on every device",
 }
 """Of what is not there yet, by the beginning of the name."""
 

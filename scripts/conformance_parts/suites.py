@@ -32,6 +32,7 @@ class Upstream:
         package, version: the source distribution that holds them.
         folder: where the tests are, below the distribution's `tests`.
         left_out: folders that are not run.
+        gpus: of each process; with several, the tests that ask for several are run, and no others.
     """
 
     name: str
@@ -39,13 +40,20 @@ class Upstream:
     version: str
     folder: str
     left_out: tuple[str, ...] = ()
+    gpus: int = 1
 
-    sampled = True
+    @property
+    def sampled(self) -> bool:
+        """Whether a sample of it is run unless all is asked for."""
+        return self.gpus == 1
 
     def place(self) -> Place:
         """Return where it runs, downloaded if need be."""
-        options = ("--continue-on-collection-errors", "-m", "not slow and not multi_gpu")
-        environment = {"CUPY_SEED": "0", "CUPY_TEST_GPU_LIMIT": "1"}
+        marked = "not slow and not multi_gpu" if self.gpus == 1 else "not slow and multi_gpu"
+        options = ("--continue-on-collection-errors", "-m", marked)
+        environment = {"CUPY_SEED": "0", "CUPY_TEST_GPU_LIMIT": str(self.gpus)}
+        if self.gpus > 1:
+            environment["CUPOOL_MOCK"] = str(self.gpus)
         environment["CUPOOL_CONFORMANCE_PRIVATE"] = "1"
         return Place(_fetch(self), sys.executable, environment, options)
 
@@ -54,12 +62,19 @@ class Upstream:
 
         The pieces are fixed, so that sampling picks the same tests whatever else is run.
         """
+        if self.gpus > 1:
+            files = [p for name in _MARKED for p in sorted((tests / name).rglob("test_*.py"))]
+            marked = [p for p in files if "multi_gpu(" in p.read_text(encoding="utf-8")]
+            return [p.relative_to(tests).as_posix() for p in marked if p.name not in self.left_out]
         here = tests / self.folder
         folders = [p for p in sorted(here.iterdir()) if any(p.rglob("test_*.py"))]
         files = sorted(here.glob("test_*.py"))
         found = [p.relative_to(tests).as_posix() for p in [*folders, *files]]
         return [unit for unit in found if Path(unit).name not in self.left_out]
 
+
+_MARKED = ("cupy_tests", "cupyx_tests")
+"""Folders with tests for several GPUs."""
 
 Suite: TypeAlias = Upstream | Downstream
 
@@ -70,6 +85,7 @@ SUITES: dict[str, Suite] = {
         Upstream("cuda_tests", "cupy", "14.2.0", "cupy_tests/cuda_tests"),
         Upstream("scipy_tests", "cupy", "14.2.0", "cupyx_tests/scipy_tests"),
         Upstream("cupyx_tests", "cupy", "14.2.0", "cupyx_tests", ("scipy_tests",)),
+        Upstream("multi_gpu", "cupy", "14.2.0", "", gpus=4),
         *DOWNSTREAM,
     )
 }

@@ -111,6 +111,8 @@ def test_a_graph_of_two_streams_and_a_host_function() -> None:
         one.launch_host_func(called.append, 7)
         one.wait_event(joined)
         graph = one.end_capture()
+    ((_, argument),) = graph.host_funcargs
+    assert argument == 7 and not called
     graph.launch(one)
     one.synchronize()
     assert (c.get().tolist(), called) == ([6, 6, 6], [7])

@@ -128,6 +128,12 @@ def graphLaunch(graphExec: int, stream: int) -> None:
         launchHostFunc(stream, callback, arg)
 
 
+def graph_host_functions(graph: int) -> list[Any]:
+    """Return the functions of this machine that a graph calls, with their arguments."""
+    found: GraphEntry = find_entry(_graphs, graph)
+    return list(found.host)
+
+
 def graphUpload(graphExec: int, stream: int) -> None:
     """Nothing to do: a graph is on the server since it was captured."""
     find_entry(_graphs, graphExec)

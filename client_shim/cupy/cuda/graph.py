@@ -15,7 +15,7 @@ class Graph:
     """
 
     __module__ = "cupy.cuda"
-    graph: int
+    graph: int = 0
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
@@ -33,6 +33,11 @@ class Graph:
     def graphExec(self) -> int:
         """What can be launched: the graph itself."""
         return self.graph
+
+    @property
+    def host_funcargs(self) -> list[tuple[Any, Any]]:
+        """The functions of this machine that a launch calls, with their arguments."""
+        return _graphs.graph_host_functions(self.graph)
 
     def __del__(self) -> None:
         try:

@@ -240,6 +240,9 @@ class MemoryPointer:
     def __sub__(self, offset: int) -> MemoryPointer:
         return self + (-offset)
 
+    def __rsub__(self, value: object) -> Any:
+        return NotImplemented
+
     def __isub__(self, offset: int) -> MemoryPointer:
         self._offset -= offset
         return self

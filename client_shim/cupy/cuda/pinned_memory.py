@@ -57,8 +57,8 @@ class PinnedMemoryPointer:
     """
 
     __module__ = "cupy.cuda"
-    mem: Any
-    ptr: int
+    mem: Any = None
+    ptr: int = 0
 
     def __new__(cls, mem: Any, offset: int) -> PinnedMemoryPointer:
         # Before Python 3.12 only C types can be buffers: hence a ctypes array at the address.
@@ -77,6 +77,12 @@ class PinnedMemoryPointer:
 
     def __sub__(self, offset: int) -> PinnedMemoryPointer:
         return self + (-offset)
+
+    # A buffer's address cannot change: `p += n` gives another pointer.
+    __iadd__, __isub__ = __add__, __sub__
+
+    def __rsub__(self, value: object) -> Any:
+        return NotImplemented
 
     def size(self) -> int:
         """Return the bytes from here to the end."""

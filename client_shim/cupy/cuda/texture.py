@@ -11,7 +11,7 @@ def _refusing(name: str) -> Any:
     def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
         _runtime_devices.refuse_array()
 
-    doc = f"cupy.cuda.texture.{name}: making one raises OperationNotSupported."
+    doc = f"cupy.cuda.texture.{name} is not supported by cupool yet: making one raises."
     return type(name, (), {"__new__": __new__, "__doc__": doc, "__module__": "cupy.cuda.texture"})
 
 
