@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import secrets
 import threading
+from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from cupool.client_shim import session as _session
+from cupool.errors import PoolError
+from cupool.proto import messages as m
+from cupool.proto import versions
 from cupool.proto.values import LIST
+from cupool.transport.channel import connect
 
 if TYPE_CHECKING:
     from cupool.client_shim.handles import Handle
     from cupool.client_shim.placement import OutLayout
     from cupool.client_shim.session import DeviceSession
 
+SEE_OFF_S = 30.0
+"""How long a process that ends waits for others to pull what it has given them."""
+_CONNECT_S, _LOOK_S = 2.0, 0.02
 DIRECT = "from server to server"
 BY_CLIENT = "by way of this process"
 
@@ -40,6 +49,7 @@ class _Ways:
         self.address: Address | None = None
         self.reached_at: WeakKeyDictionary[DeviceSession, str] = WeakKeyDictionary()
         self.counts: dict[str, int] = {}
+        self.offered = 0  # tokens
 
 
 _ways: WeakKeyDictionary[DeviceSession, _Ways] = WeakKeyDictionary()
@@ -79,7 +89,34 @@ def offer(handle: Handle, tokens: list[str]) -> None:
     source.check()
     _refuse_in_capture(source, "offer")
     source.submit(("offer", (), (handle.ref, (LIST, tokens)), None))
+    _of(source).offered += len(tokens)
     source.pipeline.flush()  # the other side waits for it, and nobody may look here for long
+
+
+def see_off(source: DeviceSession) -> None:
+    """Wait until others have pulled what a session has offered, but not for long.
+
+    Asks the thread that gives, since the session's own may wait for somebody in its turn.
+    """
+    ways = _of(source)
+    if ways.address is None or not ways.offered:
+        return
+    until = monotonic() + SEE_OFF_S
+    hello = m.Hello(versions.MINIMUM, versions.CURRENT, ways.address.secret, "")
+    pause = threading.Event()
+    with suppress(PoolError, TimeoutError):
+        source.pipeline.flush()
+        channel = connect(ways.address.urls[0], _CONNECT_S)
+        try:
+            while monotonic() < until:
+                channel.send([m.encode(hello)], _CONNECT_S)
+                frames = channel.receive(_CONNECT_S)
+                answer = None if frames is None else m.decode(frames)
+                if not isinstance(answer, m.Pong) or answer.token >= ways.offered:
+                    return
+                pause.wait(_LOOK_S)
+        finally:
+            channel.close(0)
 
 
 def pull(

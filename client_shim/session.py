@@ -6,7 +6,6 @@ starts over with a session of its own on the same lease.
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import os
 import sys
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cupool.client_shim import handshake, stats
+from cupool.client_shim import handshake, leaving, stats
 from cupool.client_shim import lease as leases
 from cupool.client_shim.addresses import AddressTable
 from cupool.client_shim.callbacks import Callbacks
@@ -60,6 +59,7 @@ class DeviceSession:
     def __init__(self, ordinal: int, granted: leases.GrantedDevice, settings: Settings) -> None:
         self.settings = settings
         self.ordinal = ordinal
+        self.before_close: Callable[[], None] = lambda: None
         self.granted = granted
         self.handle_numbers = itertools.count(1)
         self._numbers = itertools.count(1)
@@ -334,6 +334,7 @@ class DeviceSession:
     def close(self) -> None:
         """End the session; queued operations are sent, nothing is waited for."""
         if self.open:
+            self.before_close()
             self.open = self.plain = False
             self.pipeline.close("closed", CLOSE_TIMEOUT_S)
 
@@ -401,7 +402,8 @@ def sessions() -> list[DeviceSession]:
             for one in opened:
                 for action in _at_open:
                     action(one)
-            _register_exit()
+            # Before the carriers' own exit handlers: those were registered earlier.
+            leaving.at_exit(_at_exit)
             _start_idle_thread()
     return _sessions
 
@@ -487,12 +489,6 @@ def _at_exit() -> None:
             print(f"cupool: an operation failed and no one looked: {failure!r}", file=sys.stderr)
         one.close()
     _sessions.clear()
-
-
-def _register_exit() -> None:
-    """Close before the carriers' own exit handlers: those were registered earlier, exit is LIFO."""
-    atexit.unregister(_at_exit)
-    atexit.register(_at_exit)
 
 
 os.register_at_fork(after_in_child=_after_fork)

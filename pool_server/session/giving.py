@@ -1,7 +1,7 @@
 """The giving side of copies between sessions: offers, and the threads that serve who pulls them.
 
     Hello(secret, token)  ──►    the session's secret, and the token of one offer; "" asks only
-                          ◄──    Pong                   whether anybody is there
+                          ◄──    Pong(how many were pulled)     whether anybody is there
                           ◄──    Value(size in bytes), then Chunks; or Failed, or Refuse
 
 A client that is away offers nothing: who waits for it is told so before the session ends.
@@ -85,6 +85,7 @@ class Giver:
         self.secret = secrets.token_hex(16)
         self._offers: dict[str, _Offer] = {}
         self._kept_bytes = 0
+        self._settled = 0  # tokens that are used up
         self._changed = threading.Condition()
         self._closed = False
         self._away_since: float | None = None  # the session's client
@@ -176,9 +177,11 @@ class Giver:
             for copy in copies:
                 self._used(copy)
 
-    def _used(self, what: Copy | m.Failure | None) -> None:
-        if isinstance(what, Copy):
-            with self._changed:
+    def _used(self, what: Copy | m.Failure) -> None:
+        """Note that a token is used up."""
+        with self._changed:
+            self._settled += 1
+            if isinstance(what, Copy):
                 what.uses -= 1
                 if not what.uses:
                     self._kept_bytes -= what.data.nbytes
@@ -194,7 +197,8 @@ class Giver:
         except (ChannelClosed, ProtocolViolation, TimeoutError):
             going = False
         if not going:
-            self._used(one.copy)
+            if one.copy is not None:
+                self._used(one.copy)
             one.copy = None
             one.channel.close(_SLICE_S)
         return going
@@ -213,7 +217,7 @@ class Giver:
         one.token = hello.client
         one.until = monotonic() + OFFERED_WITHIN_S
         if not one.token:
-            one.channel.send([m.encode(m.Pong(0))], _SLICE_S)
+            one.channel.send([m.encode(m.Pong(self._settled))], _SLICE_S)
         return True
 
     def _give(self, one: _Puller) -> bool:
@@ -232,6 +236,7 @@ class Giver:
             return monotonic() < one.until
         if isinstance(offer.what, m.Failure):
             one.channel.send([m.encode(m.Failed(0, offer.what))], STALLED_WITHIN_S)
+            self._used(offer.what)
             return self._over(one)
         one.copy, one.position = offer.what, 0
         one.until = monotonic() + STALLED_WITHIN_S

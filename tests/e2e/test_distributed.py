@@ -148,6 +148,31 @@ comm.barrier()
 """
 
 
+GONE = """
+import multiprocessing, sys
+
+def work(rank, device):
+    import cupy as cp
+    import cupyx.distributed
+    cp.cuda.Device(device).use()
+    comm = cupyx.distributed.init_process_group(2, rank)
+    if rank == 0:
+        comm.send(cp.arange(400_000.0), 1)
+        return
+    for _ in range(10):
+        cp.ones((300, 300)) @ cp.ones((300, 300))  # the other one may end meanwhile
+    comm.recv(got := cp.zeros(400_000), 0)
+    print(float(got[-1]), flush=True)
+
+if len(sys.argv) > 1:
+    work(int(sys.argv[1]), 0)
+else:
+    started = [multiprocessing.Process(target=work, args=(rank, rank)) for rank in range(2)]
+    for one in started:
+        one.start()
+    for one in started:
+        one.join()
+"""
 DEAD = """
 import os, signal, sys
 import cupy as cp
@@ -211,3 +236,23 @@ def test_who_waits_for_a_dead_member_is_told_which(tmp_path: Path) -> None:
             assert "rank 1" in received and scripts[rank].returncode == 0, err
             gone = "rank 1 has ended and cannot come to the barrier of 3"
             assert barrier == gone or (rank == 2 and "rank 0" in barrier)
+
+
+def test_what_was_sent_arrives_although_the_sender_ends_at_once(tmp_path: Path) -> None:
+    port = free_port()
+    lines = f"import os\nos.environ['CUPYX_DISTRIBUTED_PORT'] = '{port}'\n"
+    (tmp_path / "script.py").write_text(lines + GONE)
+    with a_pool(one=("--mock", "1"), two=("--mock", "1")) as pool:
+        scripts = [pool.run("script.py", str(rank), cwd=tmp_path) for rank in range(2)]
+        for script, said in zip(scripts, ("", "399999.0\n"), strict=True):
+            out, err = script.communicate(timeout=WITHIN_S)
+            assert (out, script.returncode) == (said, 0), err
+
+
+def test_the_same_among_children_which_run_no_exit_handlers(tmp_path: Path) -> None:
+    lines = f"import os\nos.environ['CUPYX_DISTRIBUTED_PORT'] = '{free_port()}'\n"
+    (tmp_path / "script.py").write_text(lines + GONE)
+    with no_pool() as pool:
+        script = pool.run("--mock", "2", "script.py", cwd=tmp_path, pool=False)
+        out, err = script.communicate(timeout=WITHIN_S)
+    assert (out, script.returncode) == ("399999.0\n", 0), err

@@ -186,6 +186,26 @@ def test_a_giver_that_goes_away(make: Any, carrier: str) -> None:
     )
 
 
+def test_a_giver_tells_how_many_tokens_are_used_up(make: Any) -> None:
+    source, target = make(), make()
+    where = address(source)
+    source.upload(1, DATA)
+    source.batch(["reshape", [out(2, "f8", (7,))], [ref(1), [LIST, [7]]], None])
+    offer(source, 1, "one", "two", "left")
+    offer(source, 2, "failed")
+    for number, token in enumerate(("one", "two", "failed"), 1):
+        pull(target, where, token, number, DATA)
+    channel = connect(where[0], 5.0)
+    told = -1
+    while told != 3:  # the giver notes it after the puller has it
+        channel.send([m.encode(m.Hello(1, 1, where[1], ""))], 5.0)
+        frames = channel.receive(5.0)
+        assert frames is not None
+        told = m.decode(frames).token
+        assert told <= 3
+    channel.close(0)
+
+
 def test_a_giver_whose_script_stays_away(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = make(), make()
     where = address(source)

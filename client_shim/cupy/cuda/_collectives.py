@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Group:
             self._to_self.append(array.copy())
         tokens = [self._token(lane, self.rank, peer) for peer in peers if peer != self.rank]
         if tokens:
+            self.session.before_close = partial(exchange.see_off, self.session)
             exchange.offer(core.handle_of(array), tokens)
 
     def receive(self, size: int, dtype: np.dtype[Any], peer: int, lane: str = PAIRS) -> ndarray:
