@@ -23,6 +23,7 @@ from cupool.pool_server.devices.kernel_sources import (
     check_names,
     check_options,
     check_source,
+    plain_name,
     program_answer,
 )
 from cupool.proto.kernels import ATTRIBUTES, MAX_ARGUMENTS, SETTABLE_ATTRIBUTES, checked_text
@@ -146,18 +147,18 @@ class CudaKernels:
         names = dict(module.module.mapping or {})
         return {"names": names, "log": log.getvalue()[:MAX_LOG_CHARS]}
 
-    def _compile_program(self, source: Any, options: Any, names: Any) -> dict[str, Any]:
+    def _compile_program(self, source: Any, options: Any, names: Any, name: Any) -> dict[str, Any]:
         nvrtc = self._cupy.cuda.nvrtc
         options, names = check_options(options), check_names(names)
-        program = nvrtc.createProgram(check_source(source), "kernel.cu", (), ())
+        program = nvrtc.createProgram(check_source(source), plain_name(name), (), ())
         try:
-            for name in names:
-                nvrtc.addNameExpression(program, name)
+            for expression in names:
+                nvrtc.addNameExpression(program, expression)
             try:
                 nvrtc.compileProgram(program, options)
             except nvrtc.NVRTCError as exc:
                 return program_answer(nvrtc.getProgramLog(program), status=int(exc.status))
-            lowered = {name: nvrtc.getLoweredName(program, name) for name in names}
+            lowered = {each: nvrtc.getLoweredName(program, each) for each in names}
             real = any(re.match("--?(?:gpu-architecture|arch)[= ]sm_", o) for o in options)
             cubin = nvrtc.getCUBIN(program) if real else b""
             log = nvrtc.getProgramLog(program)

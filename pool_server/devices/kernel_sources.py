@@ -90,6 +90,11 @@ def check_names(names: Any) -> tuple[str, ...]:
     return _texts(names, MAX_NAMES, MAX_OPTION_CHARS, "name expression")
 
 
+def plain_name(name: Any) -> str:
+    """Return a source's name as one of no folder: the compiler looks for headers beside it."""
+    return re.sub(r"[^\w.+-]", "_", checked_text(name, "the name of a source"))[-100:]
+
+
 def check_arguments(given_bytes: Sequence[int], parameter_bytes: Sequence[int]) -> None:
     """Check a launch's arguments against the kernel's parameters: the driver does not.
 
@@ -159,5 +164,6 @@ __all__ = [
     "check_names",
     "check_options",
     "check_source",
+    "plain_name",
     "program_answer",
 ]

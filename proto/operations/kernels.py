@@ -22,7 +22,7 @@ Queries are answered as requests are, by the device:
     RawModule.describe      module         -> {name expression: lowered name}
     RawModule.global_size   module, name   -> bytes
     RawKernel.attributes    function       -> {attribute: int}
-    nvrtc.compileProgram    source, options, name_expressions
+    nvrtc.compileProgram    source, options, name_expressions, name
                                            -> {status, log, ptx, cubin, names}: code as latin-1
     ElementwiseKernel.codes, ReductionKernel.codes   kernel -> [[dtypes, source], ...]
 

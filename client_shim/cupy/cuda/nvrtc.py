@@ -112,7 +112,7 @@ def compileProgram(prog: int, options: Sequence[str]) -> None:
     program = _find(prog)
     source, rest = _includes.resolve(program.source, options, program.headers)
     lists = ((values.TUPLE, rest), (values.TUPLE, tuple(program.expressions)))
-    arguments = (_std_headers.provide(source), *lists)
+    arguments = (_std_headers.provide(source), *lists, program.name or "default_program")
     answer: dict[str, Any] = _session.session().ask("nvrtc.compileProgram", arguments)
     program.answer = answer
     check_status(int(answer["status"]))

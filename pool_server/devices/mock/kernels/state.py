@@ -23,6 +23,7 @@ from cupool.pool_server.devices.kernel_sources import (
     check_names,
     check_options,
     check_source,
+    plain_name,
     program_answer,
 )
 from cupool.pool_server.devices.mock.kernels import cucomplex, packing
@@ -112,12 +113,12 @@ class Kernels:
             found = self._modules[key] = UserModule(loaded, compiled.ptx, compiled.lowered, log)
         return found
 
-    def compile_program(self, source: Any, options: Any, names: Any) -> dict[str, Any]:
+    def compile_program(self, source: Any, options: Any, names: Any, name: Any) -> dict[str, Any]:
         """Answer what the compiler makes of a source, which is not loaded."""
         source, options, names = check_source(source), check_options(options), check_names(names)
         try:
             with _told():
-                compiled = self._engine.compile(source, options, names)
+                compiled = self._engine.compile(source, options, names, plain_name(name))
         except CompileException as exc:
             return program_answer(exc.log, status=NVRTC_COMPILATION)
         ptx = compiled.ptx.rstrip(b"\0") + b"\0"
