@@ -12,7 +12,7 @@ from cupool.addresses import machine
 from cupool.config import load
 from cupool.pool_server.broker.access import Access
 from cupool.pool_server.broker.model import Limits
-from cupool.pool_server.broker.service import BrokerService
+from cupool.pool_server.broker.service import SERVER_OPTIONS, BrokerService
 from cupool.pool_server.offers import cuda_offers, mock_offers
 from cupool.pool_server.server import Daemon
 from cupool.pool_server.session.share_table import ShareTable
@@ -22,8 +22,9 @@ from cupool.proto.v1 import pool_pb2_grpc as rpc
 
 _LAST_WORD_S = 0.5
 _PAUSE_S = 0.05
-_CONNECT_WITHIN_S = 5.0
-"""A client on this machine that has not come by then was killed; do not outlive it for long."""
+_CONNECT_WITHIN_S = 15.0
+"""A client on this machine that has not come by then was killed; do not outlive it for long. It
+comes when the last of its GPUs is ready, which takes a while for several on a busy machine."""
 _GRACE_S = 5.0
 """For a client whose link broke, as Ctrl-C within a call can; its death ends the pool at once."""
 
@@ -68,7 +69,7 @@ async def run(
     daemon = Daemon("embedded", offers, dial, workers, host=machine(), grace_s=_GRACE_S)
     running = asyncio.create_task(daemon.run())
     await daemon.registered.wait()
-    server = grpc.aio.server()
+    server = grpc.aio.server(options=SERVER_OPTIONS)
     rpc.add_BrokerServicer_to_server(broker, server)  # type: ignore[no-untyped-call]
     server.add_insecure_port(address)
     await server.start()

@@ -22,7 +22,7 @@ from cupool.pool_server.broker.admin_service import AdminService
 from cupool.pool_server.broker.audit import Audit
 from cupool.pool_server.broker.model import Limits
 from cupool.pool_server.broker.placement import POLICIES
-from cupool.pool_server.broker.service import BrokerService, NodeService
+from cupool.pool_server.broker.service import SERVER_OPTIONS, BrokerService, NodeService
 from cupool.pool_server.broker.store.base import Store, StoreError, StoreUnusable
 from cupool.pool_server.broker.store.election import Election
 from cupool.pool_server.broker.store.opening import open_store
@@ -33,16 +33,7 @@ from cupool.proto.v1 import pool_pb2_grpc as rpc
 
 log = logging.getLogger("cupool.broker")
 
-_MESSAGE_LIMIT_BYTES = 8 << 20
 _LAST_WORD_S = 0.5
-_OPTIONS = (
-    ("grpc.max_receive_message_length", _MESSAGE_LIMIT_BYTES),
-    ("grpc.so_reuseport", 0),
-    ("grpc.keepalive_permit_without_calls", 1),
-    # Servers and waiting clients ping each 2 s, to notice a broker that hangs.
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 500),
-    ("grpc.http2.max_ping_strikes", 0),
-)
 
 
 async def serve(
@@ -73,7 +64,7 @@ async def serve(
     """
     stop = lifecycle.Stop()
     audit = Audit(audit_log)
-    server = grpc.aio.server(options=_OPTIONS)
+    server = grpc.aio.server(options=SERVER_OPTIONS)
     url = _bind(server, listen, insecure=insecure_bind)
     clock = _wall_clock() if state else time.monotonic
     who_may = Access(admin_token=admin_token, tenants=TenantTokens(tenants) if tenants else None)

@@ -34,6 +34,16 @@ log = logging.getLogger("cupool.broker")
 
 Context: TypeAlias = access.Context
 
+_MESSAGE_LIMIT_BYTES = 8 << 20
+SERVER_OPTIONS = (
+    ("grpc.max_receive_message_length", _MESSAGE_LIMIT_BYTES),
+    ("grpc.so_reuseport", 0),
+    ("grpc.keepalive_permit_without_calls", 1),
+    # Servers and waiting clients ping each 2 s, to notice a broker that hangs.
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 500),
+    ("grpc.http2.max_ping_strikes", 0),
+)
+"""Of every gRPC server that answers for a broker."""
 _EXPLAIN_PATIENCE_S = 1.5
 """How long `Explain` waits for bad news of a session that seems to run."""
 _COMMANDS_LIMIT = 20_000

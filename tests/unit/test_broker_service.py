@@ -13,7 +13,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from cupool.addresses import machine
 from cupool.errors import ConfigurationError
-from cupool.pool_server.broker import access, process
+from cupool.pool_server.broker import access, process, service
 from cupool.pool_server.broker.admin_service import AdminService
 from cupool.pool_server.broker.model import Limits
 from cupool.pool_server.broker.service import BrokerService, NodeService
@@ -339,9 +339,9 @@ def test_the_pools_policy_is_for_requests_that_name_none(drive: Drive) -> None:
 
 def test_a_taken_port_is_an_error(drive: Drive) -> None:
     async def main() -> None:
-        server = grpc.aio.server(options=process._OPTIONS)
+        server = grpc.aio.server(options=service.SERVER_OPTIONS)
         url = process._bind(server, "grpc://127.0.0.1:0", insecure=False)
-        other = grpc.aio.server(options=process._OPTIONS)
+        other = grpc.aio.server(options=service.SERVER_OPTIONS)
         with pytest.raises(ConfigurationError, match="in use"):
             process._bind(other, url, insecure=False)
         with pytest.raises(ConfigurationError, match="--insecure-bind"):
