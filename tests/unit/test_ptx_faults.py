@@ -227,6 +227,11 @@ def test_compile_errors_carry_the_log(bench):
     assert caught.value.options == ("-DX=1",) and caught.value.backend == "nvrtc"
 
 
+def test_a_missing_header_of_curand_is_explained(bench):
+    with pytest.raises(CompileException, match="pip install nvidia-curand-cu12"):
+        bench.engine.compile("#include <curand_of_no_version.h>\n__global__ void k() {}")
+
+
 def test_printf_is_bounded():
     bench = Bench(printf_bytes=1000)
     source = """extern "C" __global__ void k() { for (int i = 0; i < 1000000; i++) printf("0123456789\\n"); }"""

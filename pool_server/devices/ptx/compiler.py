@@ -31,6 +31,10 @@ MAX_ANSWER_BYTES = 256 << 20
 _log = logging.getLogger(__name__)
 _FASTER = ("--define-macro=_CCCL_META_UNROLL_LIMIT=10",)
 """libcu++ writes 16 templates out where nvcc gets 10: NVRTC needs 0.5 s for these alone."""
+_NO_CURAND = (
+    'cannot open source file "curand',
+    "\ncuRAND's headers are a package of their own, on the server: pip install nvidia-curand-cu12\n",
+)
 _OWN_HEADERS = Path(__file__).resolve().parent / "include"
 
 
@@ -268,7 +272,8 @@ class Compiler:
                 f"{self._process.memory_bytes >> 20:,} MiB"
             )
         if answer["status"]:
-            raise refuse(answer["log"])
+            hint = _NO_CURAND[1] if _NO_CURAND[0] in answer["log"] else ""
+            raise refuse(answer["log"] + hint)
         return CompiledPtx(answer["ptx"].encode(), answer["lowered"], answer["log"])
 
     def close(self) -> None:
