@@ -33,7 +33,7 @@ _FASTER = ("--define-macro=_CCCL_META_UNROLL_LIMIT=10",)
 """libcu++ writes 16 templates out where nvcc gets 10: NVRTC needs 0.5 s for these alone."""
 _NO_CURAND = (
     'cannot open source file "curand',
-    "\ncuRAND's headers are a package of their own, on the server: pip install nvidia-curand-cu12\n",
+    "\ncuRAND's headers are a package apart; on the server: pip install nvidia-curand-cu12\n",
 )
 _OWN_HEADERS = Path(__file__).resolve().parent / "include"
 
