@@ -241,6 +241,13 @@ def test_what_follows_from_shapes_waits_for_nothing(group: Callable[[], list[Cal
             assert result.get().shape == result.shape, where
 
 
+@pytest.mark.parametrize("name", ["convolve", "correlate"])
+def test_half_precision_stays_by_way_of_spectra(name: str) -> None:
+    x, taps = line(9, "f2"), line(3, "f2")
+    assert getattr(s, name)(x, taps, method="fft").get().dtype == np.float16
+    assert s.fftconvolve(x, taps).get().dtype == np.float32
+
+
 def test_gains_are_numbers_where_cupy_has_numbers() -> None:
     for wn in (2.0, cp.asarray(2.0)):
         assert s.butter(3, wn, analog=True, output="zpk")[2] == 8.0

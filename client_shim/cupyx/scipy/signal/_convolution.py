@@ -81,8 +81,6 @@ def _either(in1: Any, in2: Any, mode: str, method: str) -> Any:
     if in1.ndim != 1 and method != "fft":
         if in1.dtype.kind == "b" or in1.dtype.char == "e":
             raise ValueError("unsupported type in SciPy")
-    if method == "fft" and common.char in "e":
-        return Spec(shape, np.dtype(np.float32))
     return Spec(shape, common)
 
 
