@@ -162,7 +162,7 @@ class SessionCore:
     def unfinished(self) -> bool:
         """Once the replies are sent, is there more to do without another message?"""
         waits = bool(self._queue) and self._exchange.under_way
-        return (self._held or waits) and self.ended is None
+        return (self._held or waits) and self.ended is None and not self.halted
 
     def proceed(self) -> list[Reply]:
         """Go on after the replies were sent; for as long as `unfinished`."""

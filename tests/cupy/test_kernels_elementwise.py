@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -150,25 +151,30 @@ def test_the_generated_source_can_be_seen() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ((1.0,), TypeError, "Wrong number of arguments"),
-        ((np.zeros(3), 1), TypeError, "Unsupported type"),
-        ((cp.zeros(3, cp.float64), 1), TypeError, "Type is mismatched"),
-        ((cp.zeros(3, cp.float32), cp.zeros(4, cp.float32)), ValueError, "broadcast"),
-        ((cp.zeros(3, cp.float32), 1, cp.zeros(4, cp.float32)), ValueError, "broadcast"),
-        ((cp.zeros(3, cp.float32), 1, cp.zeros((2, 3), cp.float32)), None, ""),
-        ((cp.zeros((2, 3), cp.float32), 1, cp.zeros(3, cp.float32)), ValueError, "mismatched"),
-        ((cp.zeros(3, cp.float32), 1, 2.0), TypeError, "Output"),
-        ((cp.zeros(3, cp.float32), "1"), TypeError, "Unsupported type"),
+        (lambda: (1.0,), TypeError, "Wrong number of arguments"),
+        (lambda: (np.zeros(3), 1), TypeError, "Unsupported type"),
+        (lambda: (cp.zeros(3, cp.float64), 1), TypeError, "Type is mismatched"),
+        (lambda: (cp.zeros(3, cp.float32), cp.zeros(4, cp.float32)), ValueError, "broadcast"),
+        (lambda: (cp.zeros(3, cp.float32), 1, cp.zeros(4, cp.float32)), ValueError, "broadcast"),
+        (lambda: (cp.zeros(3, cp.float32), 1, cp.zeros((2, 3), cp.float32)), None, ""),
+        (
+            lambda: (cp.zeros((2, 3), cp.float32), 1, cp.zeros(3, cp.float32)),
+            ValueError,
+            "mismatched",
+        ),
+        (lambda: (cp.zeros(3, cp.float32), 1, 2.0), TypeError, "Output"),
+        (lambda: (cp.zeros(3, cp.float32), "1"), TypeError, "Unsupported type"),
     ],
 )
 def test_arguments_are_checked_at_once(
-    arguments: Any, error: type[Exception] | None, text: str
+    arguments: Callable[[], tuple[Any, ...]], error: type[Exception] | None, text: str
 ) -> None:
+    given = arguments()
     if error is None:
-        SQUARED(*arguments)
+        SQUARED(*given)
         return
     with pytest.raises(error, match=text):
-        SQUARED(*arguments)
+        SQUARED(*given)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -119,17 +120,18 @@ def test_sums_are_rounded_as_blocks_of_threads_round_them() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "error"),
     [
-        ((), {}, TypeError),
-        ((cp.zeros(3), cp.zeros(()), 1), {}, TypeError),
-        ((np.zeros(3),), {}, TypeError),
-        ((cp.zeros((2, 2)),), {"axis": 2}, np.exceptions.AxisError),
-        ((cp.zeros((2, 2)),), {"axis": (0, 0)}, ValueError),
-        ((1.0,), {}, ValueError),
-        ((cp.zeros(3),), {"size": 3}, TypeError),
+        (lambda: (), {}, TypeError),
+        (lambda: (cp.zeros(3), cp.zeros(()), 1), {}, TypeError),
+        (lambda: (np.zeros(3),), {}, TypeError),
+        (lambda: (cp.zeros((2, 2)),), {"axis": 2}, np.exceptions.AxisError),
+        (lambda: (cp.zeros((2, 2)),), {"axis": (0, 0)}, ValueError),
+        (lambda: (1.0,), {}, ValueError),
+        (lambda: (cp.zeros(3),), {"size": 3}, TypeError),
     ],
 )
 def test_arguments_are_checked_at_once(
-    arguments: Any, options: Any, error: type[Exception]
+    arguments: Callable[[], tuple[Any, ...]], options: Any, error: type[Exception]
 ) -> None:
+    given = arguments()
     with pytest.raises(error):
-        SUM(*arguments, **options)
+        SUM(*given, **options)

@@ -106,6 +106,17 @@ def test_a_token_is_good_for_one_pull(make: Any, monkeypatch: pytest.MonkeyPatch
     np.testing.assert_array_equal(target.fetch(2), DATA)
 
 
+def test_nothing_goes_on_for_a_client_that_has_gone(make: Any) -> None:
+    """What waits for another session is left, not asked for again and again."""
+    source, target = make(), make()
+    spec = out(1, DATA.dtype, DATA.shape, "C")
+    record = ["pull", [spec], [*address(source), "nobody offers this", "rank 1"], None]
+    target.core.forsaken = lambda: True
+    target.core.execute(m.Batch(1, [record, ["fill", [], [ref(1), 0.0], None]]), more=True)
+    assert target.core.halted
+    assert not target.core.unfinished
+
+
 def test_a_token_is_not_given_twice(make: Any) -> None:
     source = make()
     source.upload(1, DATA)
