@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -24,8 +23,7 @@ from cupool.pool_server.broker.placement.fragmentation import Usual
 from cupool.pool_server.broker.placement.policies import Policy
 from cupool.pool_server.broker.placement.types import Demand, Slot
 
-_WIDTHS = eval(os.environ.get("W", "(16, 4)"))
-_DEPTH = int(os.environ.get("D", "1"))
+_WIDTHS = (16, 4)
 """How many servers are tried for the demand, and for a lease that has to make way for it."""
 _MOST_CHOICES = 100
 """Sets of devices of one server that are compared; beyond, the cheapest devices are taken."""
