@@ -164,7 +164,7 @@ class Server:
         self._changed.wait_for(lambda: over() or self._stopped, WAIT_WITHIN_S)
 
     def _barrier(self, key: str, size: int) -> _Answer:
-        if len(self._barriers) >= MAX_KEYS:
+        if key not in self._barriers and len(self._barriers) >= MAX_KEYS:
             return f"more than {MAX_KEYS} barriers", None
         barrier = self._barriers.setdefault(key, _Barrier())
         generation = barrier.generation

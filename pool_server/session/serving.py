@@ -151,10 +151,10 @@ class Serving:
                 self._core.carry_on()
             for frames in left if polite else ():
                 self._core.execute(decode(frames), frames[1:])
+                self._tick_if_due()
                 while self._core.unfinished:
                     self._core.proceed()
-                if self._clock() >= self._next_tick:
-                    self._tick()
+                    self._tick_if_due()
         self._end_with_core()
         self._lost(why)
 
@@ -167,8 +167,7 @@ class Serving:
         self._send(replies)
         while core.unfinished:
             self._send(core.proceed())
-            if self._clock() >= self._next_tick:
-                self._tick()
+            self._tick_if_due()
         self._end_with_core()
         return bool(replies)
 
@@ -298,6 +297,10 @@ class Serving:
             return
 
     # Everything else
+
+    def _tick_if_due(self) -> None:
+        if self._clock() >= self._next_tick:
+            self._tick()
 
     def _tick(self) -> None:
         now = self._clock()
