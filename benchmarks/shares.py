@@ -52,7 +52,7 @@ _IDLE = "import cupy as cp\ncp.zeros(3).get()\nprint('ready', flush=True)\ninput
 def client(url: str, name: str, code: str, *options: str) -> Iterator[subprocess.Popen[str]]:
     """Run code under `cupool run` as long as the block lasts; it says "ready" first."""
     command = [*CUPOOL_RUN, "--pool", url, "--tenant", name, "--memory", "1GiB"]
-    command += ["--wait", "1m", *options]  # a killed client's queue is computed to its end first
+    command += ["--wait", "1m", *options]  # of the client before, the session ends first
     process = subprocess.Popen(
         [*command, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
