@@ -71,9 +71,21 @@ def arrays(draw: Any, shape: Any = None) -> np.ndarray[Any, Any]:
     return array
 
 
+def _sign(x: Any, **kwargs: Any) -> Any:
+    """Return `numpy.sign`, but of complex infinities what x / |x| is, by which CuPy defines it."""
+    signs = np.sign(x, **kwargs)
+    return np.where(np.isinf(x), np.nan, signs) if signs.dtype.kind == "c" else signs
+
+
+_OF_NUMPY = {"sign": _sign}
+"""What to compare with where CuPy defines a function in another way than NumPy."""
+
+
 def _plain(name: str, *args: Any, **kwargs: Any) -> Call:
     def run(xp: Any) -> Any:
-        return getattr(xp, name)(*_moved(args, xp), **_moved(kwargs, xp))
+        function = _OF_NUMPY.get(name) if xp is np else None
+        function = function or getattr(xp, name)
+        return function(*_moved(args, xp), **_moved(kwargs, xp))
 
     text = ", ".join([*map(_say, args), *(f"{k}={_say(v)}" for k, v in kwargs.items())])
     return Call(f"{name}({text})", run)
