@@ -74,7 +74,8 @@ def arrays(draw: Any, shape: Any = None) -> np.ndarray[Any, Any]:
 def _sign(x: Any, **kwargs: Any) -> Any:
     """Return `numpy.sign`, but of complex infinities what x / |x| is, by which CuPy defines it."""
     signs = np.sign(x, **kwargs)
-    return np.where(np.isinf(x), np.nan, signs) if signs.dtype.kind == "c" else signs
+    computed_in = np.dtype(kwargs.get("dtype", x.dtype))  # whatever `out` is
+    return np.where(np.isinf(x), np.nan, signs) if computed_in.kind == "c" else signs
 
 
 _OF_NUMPY = {"sign": _sign}
