@@ -17,6 +17,7 @@ import pytest
 
 from cupool.pool_server.broker import changes as c
 from cupool.pool_server.broker.books import Books
+from cupool.pool_server.broker.store import sqlite
 from cupool.pool_server.broker.store.base import (
     StoreError,
     StoreUnusable,
@@ -119,6 +120,45 @@ def test_a_leader_that_was_killed_is_followed_at_once(tmp_path: Path, drive: Dri
     finally:
         child.kill()
         child.communicate()
+
+
+def test_a_new_file_that_another_broker_is_opening_is_waited_for(
+    tmp_path: Path, drive: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = sqlite3.connect(tmp_path / "broker.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    pauses: list[float] = []
+
+    def pause(for_s: float) -> None:
+        pauses.append(for_s)
+        other.execute("ROLLBACK")
+
+    monkeypatch.setattr(sqlite, "sleep", pause)
+
+    async def test() -> None:
+        store = SqliteStore(tmp_path / "broker.db")
+        await won(store)
+        await store.close()
+
+    drive(test())
+    other.close()
+    assert len(pauses) == 1
+
+
+def test_a_file_that_stays_locked_is_not_waited_for_without_end(
+    tmp_path: Path, drive: Drive
+) -> None:
+    other = sqlite3.connect(tmp_path / "broker.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    async def test() -> None:
+        store = SqliteStore(tmp_path / "broker.db", Timings(call_s=0.05))
+        with pytest.raises(StoreError, match="database is locked"):
+            await won(store)
+        await store.close()
+
+    drive(test())
+    other.close()
 
 
 def test_a_full_disk_loses_nothing_and_keeps_the_leader(tmp_path: Path, drive: Drive) -> None:

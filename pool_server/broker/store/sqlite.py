@@ -16,6 +16,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 from typing import Any, TypeVar
 
 from cupool.pool_server.broker.store.base import (
@@ -35,6 +36,7 @@ from cupool.pool_server.broker.store.base import (
 _T = TypeVar("_T")
 _APPLICATION = 0x63757031  # "cup1", in the file's header
 _POLL_S = 0.1
+_BUSY_S = 0.01
 _SCHEMA = """
 CREATE TABLE rows (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE leader (
@@ -101,7 +103,7 @@ class SqliteStore(Store):
         return db
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        db.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(db, self._timings.call_s)
         db.execute("PRAGMA synchronous = FULL")
         application, version, tables = _identity(db)
         if (application, version) == (0, 0) and not tables:
@@ -276,6 +278,20 @@ class SqliteStore(Store):
     def _close(self) -> None:
         self._disconnect()
         self._free_lock()
+
+
+def _write_ahead(db: sqlite3.Connection, within_s: float) -> None:
+    """Have the file keep a write-ahead log. While another broker just opens the new file, SQLite
+    calls it locked at once, whatever time the connection may wait."""
+    end = elapsed() + within_s
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as exc:
+            if exc.sqlite_errorname != "SQLITE_BUSY" or elapsed() >= end:
+                raise
+        sleep(_BUSY_S)
 
 
 def _identity(db: sqlite3.Connection) -> tuple[int, int, int]:
