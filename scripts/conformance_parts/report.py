@@ -8,17 +8,17 @@ from collections.abc import Sequence
 
 from conformance_parts import measured
 from conformance_parts.expected import FAILURES, Verdict
-from conformance_parts.running import Results
+from conformance_parts.running import Results, belongs
 from cupool.proto.operations import TABLE
 
-_COLUMNS = ("passed", "failed", "expected", "skipped", "xfailed")
+_COLUMNS = ("passed", "failed", "expected", "skipped", "xfailed", "not run")
 
 
 def table(units: Sequence[str], results: Results, verdict: Verdict) -> str:
     """Return counts by piece; the share is passed of (passed + failed + expected failures)."""
     rows = {unit: Counter[str]() for unit in sorted(units)}
     for test, outcome in results.outcomes.items():
-        unit = next((u for u in rows if test == u or test.startswith((f"{u}/", f"{u}::"))), None)
+        unit = next((u for u in rows if belongs(test, u)), None)
         if unit is None:
             unit = "other"
             rows.setdefault(unit, Counter())
@@ -91,7 +91,10 @@ def judgement(results: Results, verdict: Verdict, most: int = 40) -> str:
     lines += [f"fails, and should not: {test}" for test in sorted(verdict.unexpected)]
     lines += [f"expected to fail: {x.pattern}: {why}" for x, why in verdict.stale.items()]
     if not lines:
-        return "\nas expected"
+        passed = sum(outcome == "passed" for outcome in results.outcomes.values())
+        missing = len(results.left_out())
+        cut = f", but time ended in {missing} of {len(results.seconds)} pieces"
+        return f"\n{passed} passed, the rest as expected" + (cut if missing else "")
     rest = len(lines) - most
     return "\n".join(["", *lines[:most], *([f"and {rest} more"] if rest > 0 else [])])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ from typing import Any
 from conformance_parts import expected
 from conformance_parts.places import EXPECTED, ROOT, Place
 
+NOT_RUN = "not run"
 _FIRST = ("fft", "math", "core", "random", "linalg", "ndimage", "sparse", "signal")
 """Pieces that take longest start first."""
 
@@ -30,6 +32,7 @@ class Options:
         processes: how many pieces at a time.
         environment: settings for cupool.
         test_timeout_s, unit_timeout_s: bounds for one test and for one piece.
+        within_s: after which no test starts; those left out are "not run".
     """
 
     full: bool
@@ -38,6 +41,7 @@ class Options:
     seed: int = 0
     test_timeout_s: int = 120
     unit_timeout_s: int = 3600
+    within_s: float = math.inf
 
 
 @dataclass
@@ -45,7 +49,8 @@ class Results:
     """What came out, over all pieces.
 
     Attributes:
-        outcomes, why: of each test: passed, failed, error, crashed, skipped, xfailed.
+        outcomes, why: of each test: passed, failed, error, crashed, skipped, xfailed, not run
+            (a piece of which nothing was run stands for its tests).
         asked: operations whose results' metadata had to be asked for.
         relaid: operations whose results had to be copied into the promised layout.
         mismatches: results of another shape or dtype than the shim promised, by message.
@@ -80,6 +85,11 @@ class Results:
                 mine.update(theirs)  # a Counter adds up
         self.waits += other.waits
 
+    def left_out(self) -> set[str]:
+        """Return the pieces in which time ended before all their tests were run."""
+        missing = [test for test, outcome in self.outcomes.items() if outcome == NOT_RUN]
+        return {unit for unit in self.seconds for test in missing if belongs(test, unit)}
+
     def as_json(self) -> dict[str, Any]:
         return dict(vars(self))
 
@@ -105,6 +115,7 @@ def run(
         # pytest collects a file that it is given by name, whatever a plugin wants to ignore.
         results.take({"test": unit, "outcome": "skipped", "why": f"cupool: {skips[unit]}"})
     units = [unit for unit in units if unit not in skips]
+    until = monotonic() + options.within_s
     ordered = sorted(units, key=lambda unit: not any(name in unit for name in _FIRST))
     with tempfile.TemporaryDirectory() as scratch:
 
@@ -112,7 +123,11 @@ def run(
             number, unit = numbered
             record = Path(scratch) / f"{number}.jsonl"
             began = monotonic()
-            problem = _run_unit(suite, place, unit, options, record)
+            if began >= until:
+                results.seconds[unit] = 0.0
+                results.take({"test": unit, "outcome": NOT_RUN, "why": "no time was left"})
+                return
+            problem = _run_unit(suite, place, unit, options, record, until)
             results.seconds[unit] = round(monotonic() - began, 1)
             if problem:
                 results.broken[unit] = problem
@@ -126,7 +141,9 @@ def run(
     return results
 
 
-def _run_unit(suite: str, place: Place, unit: str, options: Options, record: Path) -> str:
+def _run_unit(
+    suite: str, place: Place, unit: str, options: Options, record: Path, until: float
+) -> str:
     """Run one piece; return what went wrong with its process, or nothing."""
     scripts = Path(__file__).resolve().parents[1]
     environment = {
@@ -138,6 +155,7 @@ def _run_unit(suite: str, place: Place, unit: str, options: Options, record: Pat
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "CUPOOL_CONFORMANCE_RESULTS": str(record),
+        "CUPOOL_CONFORMANCE_UNTIL": str(until),
         "CUPOOL_CONFORMANCE_SKIPS": str(_skips(suite)),
     }
     environment.pop("CUPY_TEST_RANDOM_SUBSAMPLE", None)
@@ -165,6 +183,11 @@ def _run_unit(suite: str, place: Place, unit: str, options: Options, record: Pat
     if code in (0, 1, 2, 5):  # passed, failed, files that cannot be read, nothing to run
         return "" if record.is_file() else f"no record: {_last_lines(log)}"
     return f"ended with {code}: {_last_lines(log)}"
+
+
+def belongs(test: str, unit: str) -> bool:
+    """Return whether a test is of a piece, which is a file or a folder."""
+    return test == unit or test.startswith((f"{unit}/", f"{unit}::"))
 
 
 def _skips(suite: str) -> Path:

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "scripts"))
 
-from conformance_parts import running, suites  # noqa: E402
+from conformance_parts import expected, running, suites  # noqa: E402
 from conformance_parts.places import Place  # noqa: E402
 
 OPTIONS = ("--continue-on-collection-errors",)
@@ -92,3 +92,27 @@ def test_each_outcome_is_kept_though_a_process_ends(suite: tuple[suites.Upstream
     assert "cupy.cuda.thrust.get_build_version is not supported" in why["test_is_not_supported"]
     assert why["test_private"] == "cupool: private"
     assert "nonsense" in why["mini/b_tests/test_it.py"]
+
+
+def test_no_test_starts_when_time_is_over(suite: tuple[suites.Upstream, Path]) -> None:
+    mini, tests = suite
+    options = running.Options(full=True, processes=2, environment={}, within_s=0.0)
+    results = running.run(mini.name, Place(tests), mini.units(tests), options, lambda text: None)
+    assert results.outcomes == {"mini/a_tests": "not run", "mini/b_tests": "not run"}
+    assert results.left_out() == {"mini/a_tests", "mini/b_tests"}
+    assert not results.broken
+
+
+def test_a_piece_in_which_time_ends_is_told_apart(
+    suite: tuple[suites.Upstream, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mini, tests = suite
+    place = Place(tests, environment={"CUPOOL_CONFORMANCE_PRIVATE": "1"}, options=OPTIONS)
+    options = running.Options(full=True, processes=2, environment={}, within_s=1.0)
+    monkeypatch.setattr(running, "monotonic", lambda: 0.0)  # over, by the clock of its process
+    results = running.run(mini.name, place, ["mini/a_tests"], options, lambda text: None)
+    assert set(results.outcomes.values()) == {"not run"}
+    assert len(results.outcomes) == 8
+    assert results.left_out() == {"mini/a_tests"}
+    lines = [expected.Line("mini/a_tests/test_it.py::test_differs", "a reason")]
+    assert not expected.compare(results.outcomes, lines, []).stale
