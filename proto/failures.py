@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback as _traceback
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,14 @@ from cupool.proto.messages import Failure
 
 MAX_MESSAGE_CHARS = 4000
 MAX_TRACEBACK_CHARS = 16000
+
+
+def _pool_error(cls: type[errors.PoolError], *texts: Any) -> errors.PoolError:
+    message, remedy, reference = texts
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("the texts of an error are strings")
+    return cls(message, remedy=remedy, reference=reference)
+
 
 _BUILTIN: tuple[type[BaseException], ...] = (
     ArithmeticError,
@@ -43,7 +52,10 @@ _BUILTIN: tuple[type[BaseException], ...] = (
     errors.OperationNotSupported,
     errors.SessionClosed,
 )
-_BY_NAME: dict[str, Callable[..., BaseException]] = {cls.__name__: cls for cls in _BUILTIN}
+_BY_NAME: dict[str, Callable[..., BaseException]] = {
+    cls.__name__: partial(_pool_error, cls) if issubclass(cls, errors.PoolError) else cls
+    for cls in _BUILTIN
+}
 _BY_CLASS: dict[type[BaseException], str] = {cls: cls.__name__ for cls in _BUILTIN}
 # numpy's own ufunc errors are private subclasses of TypeError; they cross as TypeError.
 
@@ -64,7 +76,10 @@ def to_failure(exc: BaseException, operation: str, device: str) -> Failure:
     message = str(exc)[:MAX_MESSAGE_CHARS]
     if name == "RemoteError":
         message = f"{type(exc).__name__}: {message}"
-    arguments = list(exc.args) if all(_plain(a) for a in exc.args) else [message]
+    if isinstance(exc, errors.PoolError):
+        arguments: list[Any] = [exc.message, exc.remedy, exc.reference]
+    else:
+        arguments = list(exc.args) if all(_plain(a) for a in exc.args) else [message]
     arguments = [a[:MAX_MESSAGE_CHARS] if isinstance(a, str) else a for a in arguments]
     text = "".join(_traceback.format_exception(exc))[-MAX_TRACEBACK_CHARS:]
     return Failure(name, message, arguments, operation, device, text)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cupool.errors import OperationNotSupported
 from cupool.pool_server.devices.errors import CUDADriverError
 from cupool.pool_server.devices.kernel_sources import (
     check_arguments,
@@ -16,10 +17,12 @@ from cupool.pool_server.devices.kernel_sources import (
 from cupool.pool_server.devices.mock import MockDevice
 from cupool.pool_server.devices.mock.kernels import packing
 from cupool.pool_server.devices.null import NullDevice
+from cupool.pool_server.devices.ptx import jit
 from cupool.pool_server.session.loopback import Loopback, out, ref
 from cupool.pool_server.session.worker import SessionCore
 from cupool.proto import kernels
 from cupool.proto import messages as m
+from cupool.proto.failures import from_failure
 
 F8 = np.dtype("f8")
 
@@ -126,6 +129,17 @@ def test_a_malformed_record_is_an_error_of_its_own(record: Any) -> None:
     client.batch(record)
     assert len(client.failures) == 1
     assert not any(isinstance(reply, m.Bye) for reply in client.replies)
+
+
+def test_an_old_llvmlite_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    llvmlite = pytest.importorskip("llvmlite")
+    monkeypatch.setattr(jit, "OLDEST_LLVM", (99, 0, 0))
+    client = Loopback(SessionCore(MockDevice()))
+    client.batch(["ElementwiseKernel", [[2, "object"]], DEFINITION, None])
+    failure = from_failure(client.failures[0])
+    assert isinstance(failure, OperationNotSupported)
+    assert f"a newer llvmlite than {llvmlite.__version__} to run kernels" in str(failure)
+    assert failure.remedy == "pip install 'cupool[mock-kernels]'"
 
 
 def test_the_null_device_makes_outputs_and_runs_nothing() -> None:

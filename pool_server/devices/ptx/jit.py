@@ -28,6 +28,8 @@ except ImportError:
     llvm = None
 
 INSTALL = "pip install 'cupool[mock-kernels]'"
+OLDEST_LLVM = (20, 0, 0)
+"""What llvmlite 0.45 brings."""
 CALLABLE = (
     "rt_launch", "rt_machine_new", "rt_machine_free", "rt_now", "rt_fault", "rt_check", "rt_row",
     "rt_tick", "rt_yield", "rt_exit", "rt_warp", "rt_activemask", "rt_barrier", "rt_arrive",
@@ -42,10 +44,16 @@ def require() -> None:
     """Check that kernels can be run here.
 
     Raises:
-        OperationNotSupported: llvmlite is missing, or the processor is of an unknown kind.
+        OperationNotSupported: llvmlite is missing or too old, or the processor is of an unknown
+            kind.
     """
     if llvm is None:
         raise OperationNotSupported("the mock GPU needs llvmlite to run kernels", remedy=INSTALL)
+    if llvm.llvm_version_info < OLDEST_LLVM:  # pip leaves an old one where numba asked for it
+        raise OperationNotSupported(
+            f"the mock GPU needs a newer llvmlite than {llvmlite.__version__} to run kernels",
+            remedy=INSTALL,
+        )
     if platform.machine() not in ("x86_64", "aarch64"):
         raise OperationNotSupported(f"the mock GPU cannot run kernels on {platform.machine()}")
 
