@@ -122,6 +122,7 @@ def _environment(settings: Settings) -> dict[str, str]:
     environment["CUPOOL_MOCK_MODEL"] = settings.mock_model
     environment["CUPOOL_MOCK_RACE"] = str(settings.mock_race)
     environment["CUPOOL_MOCK_KERNEL_TIME"] = str(settings.mock_kernel_time)
+    environment["CUPOOL_MOCK_MEMORY_CHECK"] = str(int(settings.mock_memory_check))
     return environment
 
 

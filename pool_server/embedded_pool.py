@@ -56,6 +56,7 @@ async def run(
             model=settings.mock_model,
             race=settings.mock_race,
             kernel_s=settings.mock_kernel_time,
+            checked=settings.mock_memory_check,
         )
     workers = WorkerPool([offer.device.kind for offer in offers], warm=0, shares=shares)
     if first is not None:

@@ -152,6 +152,7 @@ def mock_offers(
     model: str = "",
     race: int = 0,
     kernel_s: float = 60.0,
+    checked: bool = True,
 ) -> list[Offer]:
     """Make `count` mock GPUs of so much memory; their names say mock.
 
@@ -159,10 +160,11 @@ def mock_offers(
         model: which GPU they pass for towards requests that name one.
         race: seed of the order of what streams leave unordered; 0 = as it comes.
         kernel_s: how long a user kernel may run.
+        checked: compare each access of user kernels with what is allocated.
     """
     model = model.upper()
     maker, compute = MOCK_MODELS.get(model, ("", "9.0"))
-    options: dict[str, Any] = {"model": model, "kernel_s": kernel_s}
+    options: dict[str, Any] = {"model": model, "kernel_s": kernel_s, "checked": int(checked)}
     if race:
         options["race"] = race
     if compute:

@@ -43,6 +43,7 @@ class ServeOptions:
     mock_model: str = ""
     mock_race: int = 0
     mock_kernel_s: float = 60.0
+    mock_memory_check: bool = True
     null: int = 0
     data_host: str = "127.0.0.1"
     warm: int = 1
@@ -86,6 +87,7 @@ def options(
         mock_model=settings.mock_model,
         mock_race=settings.mock_race,
         mock_kernel_s=settings.mock_kernel_time,
+        mock_memory_check=settings.mock_memory_check,
         null=null,
         data_host=settings.data_host,
         warm=settings.warm,
@@ -129,6 +131,7 @@ async def find_offers(options: ServeOptions) -> list[Offer]:
         options.mock_model,
         options.mock_race,
         options.mock_kernel_s,
+        options.mock_memory_check,
     )
     offers += null_offers(options.null, len(offers))
     for offer in offers:

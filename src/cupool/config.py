@@ -275,6 +275,12 @@ class Settings:
         duration,
         "how long a user kernel may run on a mock GPU, in seconds; then it fails with error 702",
     )
+    mock_memory_check: bool = _setting(
+        "CUPOOL_MOCK_MEMORY_CHECK",
+        True,
+        boolean,
+        "compare each access of user kernels on a mock GPU with what is allocated",
+    )
     stats: bool = _setting(
         "CUPOOL_STATS", False, boolean, "print what travelled and what waited, at the end"
     )

@@ -102,7 +102,7 @@ def test_the_table_of_options_is_that_of_cupool_run() -> None:
     rows = re.findall(r"^\| (`--.*?) \| (`CUPOOL.*?) \|", text, re.MULTILINE)
     options = {word for row, _ in rows for word in re.findall(r"`--([\w-]+)", row)}
     not_asked = {"pool", "carrier", "mock", "mock-memory", "mock-model", "mock-race"}
-    not_asked |= {"mock-kernel-time", "stats", "blocking", "verbose"}
+    not_asked |= {"mock-kernel-time", "no-mock-memory-check", "stats", "blocking", "verbose"}
     assert options == {*launch.OPTIONS, *launch.SWITCHES} - not_asked
     named = {word for _, row in rows for word in re.findall(r"`(CUPOOL_\w+)`", row)}
     known = {setting.metadata["env"]: setting.name for setting in fields(Settings)}

@@ -36,7 +36,14 @@ def test_one_element_past_the_end(bench):
         found
     )
     assert "kernel.cu:1" in str(found)
+    assert "a GPU may not notice: CuPy's pool rounds sizes up to 512 bytes" in str(found)
     assert a.all()
+
+
+def test_where_a_gpu_would_notice_too_nothing_is_said_of_rounding(bench):
+    a = np.zeros(10, np.float32)
+    found = fault(bench, "(float* a) { a[128 + threadIdx.x] = 1; }", a)
+    assert found.status == 700 and "may not notice" not in str(found)
 
 
 @pytest.mark.parametrize("step", [1, -1, 3])

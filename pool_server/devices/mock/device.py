@@ -227,7 +227,7 @@ class MockDevice(Device):
     def _engine(self) -> Any:
         # By name: it needs packages that a mock without kernels does without.
         ptx: Any = importlib.import_module("cupool.pool_server.devices.ptx.engine")
-        options = ptx.EngineOptions.cached(timeout_s=self.options.kernel_s)
+        options = ptx.EngineOptions.cached(self.options.kernel_s, bool(self.options.checked))
         return ptx.Engine(lambda: ptx.AllocationTable(self._spans()), options)
 
     def _spans(self) -> list[tuple[int, int]]:

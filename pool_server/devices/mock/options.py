@@ -23,6 +23,8 @@ class MockOptions:
         oom_after: after so many operations no allocation succeeds any more.
         die_after: after so many operations the worker process ends at once, as if killed.
         kernel_s: how long a user kernel may run; then it fails with error 702.
+        checked: compare each access of user kernels with what is allocated; with 0 a wild pointer
+            hits the worker process.
         race: seed of the order in which operations run that streams leave unordered.
     """
 
@@ -35,6 +37,7 @@ class MockOptions:
     oom_after: int = 0
     die_after: int = 0
     kernel_s: float = 60.0
+    checked: int = 1
     race: int = 0
 
     @property

@@ -81,9 +81,9 @@ class EngineOptions:
     compile_memory_bytes: int = 8 << 30
 
     @classmethod
-    def cached(cls, timeout_s: float = 60.0) -> EngineOptions:
+    def cached(cls, timeout_s: float, checked: bool) -> EngineOptions:
         """Return the defaults, with the user's cache folder."""
-        return cls(timeout_s=timeout_s, cache_folder=_default_cache())
+        return cls(checked, timeout_s, cache_folder=_default_cache())
 
 
 class Engine:

@@ -9,6 +9,8 @@ from cupool.pool_server.devices.ptx import abi
 from cupool.pool_server.devices.ptx.allocations import AllocationTable
 from cupool.pool_server.devices.ptx.strides import BLOCK
 
+_ROUND_BYTES = 512
+
 
 class KernelFault(DeviceLost):
     """A kernel failed while it ran; nothing of this context can be used any more.
@@ -45,7 +47,10 @@ def _address(launch: abi.Launch, table: AllocationTable) -> str:
     distance = (
         low - address if address < low else address - high if address >= high else address - low
     )
-    return text + f", {distance} bytes {where} the allocation of {high - low} bytes at {low:#x}"
+    text += f", {distance} bytes {where} the allocation of {high - low} bytes at {low:#x}"
+    if high <= address < low + (high - low + _ROUND_BYTES - 1) // _ROUND_BYTES * _ROUND_BYTES:
+        text += f" (a GPU may not notice: CuPy's pool rounds sizes up to {_ROUND_BYTES} bytes)"
+    return text
 
 
 def describe(

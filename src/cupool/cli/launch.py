@@ -50,6 +50,7 @@ SWITCHES = {
     "same-zone": ("spread", "same-zone"),
     "spread": ("spread", "spread"),
     "overcommit": ("overcommit", "1"),
+    "no-mock-memory-check": ("mock_memory_check", "0"),
     "stats": ("stats", "1"),
     "blocking": ("blocking", "1"),
     "verbose": ("verbose", "1"),

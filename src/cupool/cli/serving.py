@@ -21,6 +21,12 @@ def serve(
         str | None, typer.Option(help="Model that they mimic: H100, A100, MI300X, ...")
     ] = None,
     mock_kernel_time: Annotated[str | None, typer.Option(help="A kernel's limit.")] = None,
+    mock_memory_check: Annotated[
+        bool | None,
+        typer.Option(
+            "--mock-memory-check/--no-mock-memory-check", help="Check what kernels touch."
+        ),
+    ] = None,
     cuda: Annotated[
         str, typer.Option(help="auto: offer the GPUs that CuPy finds; none: leave them alone.")
     ] = "auto",
@@ -59,7 +65,7 @@ def serve(
     if cuda not in ("auto", "none"):
         raise typer.BadParameter("must be auto or none", param_hint="--cuda")
     given: dict[str, object] = {"broker": broker, "mock_memory": mock_memory, "name": name}
-    given |= {"mock_kernel_time": mock_kernel_time}
+    given |= {"mock_kernel_time": mock_kernel_time, "mock_memory_check": mock_memory_check}
     given |= {"mock_model": mock_model, "server_zone": zone, "rack": rack, "partition": partition}
     given |= {"partition_hosts": partition_hosts, "link": link, "taints": taints, "warm": warm}
     given |= {"data_host": data_host, "cost": cost, "grace": grace, "drain_timeout": drain_timeout}
