@@ -10,6 +10,14 @@ import typer
 
 from cupool.errors import ConfigurationError
 
+_MockModel = Annotated[
+    str | None, typer.Option(help="Model that they mimic: H100, A100, MI300X, ...")
+]
+_MockMemoryCheck = Annotated[
+    bool | None,
+    typer.Option("--mock-memory-check/--no-mock-memory-check", help="Check what kernels touch."),
+]
+
 
 def serve(
     broker: Annotated[
@@ -17,16 +25,9 @@ def serve(
     ] = None,
     mock: Annotated[int, typer.Option(min=0, max=64, help="Offer so many mock GPUs.")] = 0,
     mock_memory: Annotated[str | None, typer.Option(help="Memory of each mock GPU.")] = None,
-    mock_model: Annotated[
-        str | None, typer.Option(help="Model that they mimic: H100, A100, MI300X, ...")
-    ] = None,
+    mock_model: _MockModel = None,
     mock_kernel_time: Annotated[str | None, typer.Option(help="A kernel's limit.")] = None,
-    mock_memory_check: Annotated[
-        bool | None,
-        typer.Option(
-            "--mock-memory-check/--no-mock-memory-check", help="Check what kernels touch."
-        ),
-    ] = None,
+    mock_memory_check: _MockMemoryCheck = None,
     cuda: Annotated[
         str, typer.Option(help="auto: offer the GPUs that CuPy finds; none: leave them alone.")
     ] = "auto",
