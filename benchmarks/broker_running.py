@@ -37,15 +37,30 @@ _WARM_UP = 0.2
 def offered(
     mix: Sequence[Job], durations: Sequence[float], load: float, count: int, seed: int
 ) -> list[Job]:
-    """Draw Poisson arrivals that ask for exactly `load` x the pool's compute, all in all."""
+    """Draw Poisson arrivals that ask for exactly `load` x the pool's compute in the time that is
+    counted: neither what runs before it nor what would run after it is load."""
     draw = random.Random(seed)
     at, jobs = 0.0, []
     for number in range(count):
         at += draw.expovariate(1)
         jobs.append(Job(f"job-{number}", draw.choice(mix).demand, at, draw.choice(list(durations))))
-    asked = sum(job.milli * job.duration_s for job in jobs)
-    scale = asked / (1000 * _SERVERS * _GPUS * load) / at
-    return [replace(job, arrive_s=job.arrive_s * scale) for job in jobs]
+
+    def asked(scale: float) -> float:
+        begin, end = _WARM_UP * at * scale, at * scale
+        area = sum(
+            job.milli * max(0.0, min(start + job.duration_s, end) - max(start, begin))
+            for job in jobs
+            for start in (job.arrive_s * scale,)
+        )
+        return area / (end - begin) / (1000 * _SERVERS * _GPUS)
+
+    low = high = 1.0
+    while asked(high) > load:
+        low, high = high, 2 * high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if asked(middle) > load else (low, middle)
+    return [replace(job, arrive_s=job.arrive_s * high) for job in jobs]
 
 
 def departures(traces: Path, repeats: int) -> list[dict[str, Any]]:

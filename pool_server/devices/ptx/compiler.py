@@ -31,6 +31,11 @@ MAX_ANSWER_BYTES = 256 << 20
 _log = logging.getLogger(__name__)
 _FASTER = ("--define-macro=_CCCL_META_UNROLL_LIMIT=10",)
 """libcu++ writes 16 templates out where nvcc gets 10: NVRTC needs 0.5 s for these alone."""
+_NO_HALF = tuple(
+    f"--define-macro=CCCL_DISABLE_{kind}_SUPPORT" for kind in ("FP16", "BF16", "NVFP8")
+)
+"""For sources without a word of such numbers: libcu++ includes their headers to know them, too."""
+_HALF = re.compile(r"half|fp16|bf16|bfloat|fp8|fp4|fp6", re.IGNORECASE)
 _NO_CURAND = (
     'cannot open source file "curand',
     "\ncuRAND's headers are a package apart; on the server: pip install nvidia-curand-cu12\n",
@@ -255,6 +260,8 @@ class Compiler:
         if not any("default-device" in o or "default-execution-space" in o for o in kept):
             kept.append("--device-as-default-execution-space")
         kept += _FASTER
+        if not any(_HALF.search(text) for text in (source, *expressions, *kept)):
+            kept += _NO_HALF
         kept += [f"--gpu-architecture=compute_{self._architecture}"]
         kept += [f"--include-path={folder}" for folder in kit.folders]
         # NVRTC looks for headers in the folder of the source's name.

@@ -409,7 +409,7 @@ class Body:
         ):
             return
         if text.startswith(".reg"):
-            found = re.match(r"\.reg\s+(?:\.(v[24])\s+)?\.(\w+)\s+(.*)$", text, re.S)
+            found = re.match(r"\.reg\s*(?:\.(v[24])\s*)?\.(\w+)\s+(.*)$", text, re.S)
             if not found or found.group(2) not in SIZES:
                 raise self.parser.error(f"declaration not understood: {text[:60]}", position)
             for name in split_operands(found.group(3)):
