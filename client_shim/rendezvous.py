@@ -1,6 +1,9 @@
 """Where the processes of a group meet: a small TCP server of keys, values and barriers.
 
-    request  [secret, operation, key, value]        answer  [error or "", value]
+    request  [secret, operation, key, value, member, within]      answer  [error or "", value]
+
+`member` is the rank that asks, -1 if it does not say; `within` is how long it will wait for who
+has not come yet, in ms. Who is there, and only busy, is waited for as long as it lives.
 
 Both are msgpack with a 4-byte big-endian length before each. Operations:
 
@@ -22,34 +25,46 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakSet
 
 import msgspec
 
+from cupool import config
+
 LIMIT_BYTES = 64 << 10
 MAX_KEYS = 65536
 MAX_MEMBERS = 4096
-WAIT_WITHIN_S = 600.0
-"""How long "wait" and "barrier" wait for members that have not come yet."""
+PRESENT_WITHIN_S = 86400.0
+"""How long "wait" and "barrier" wait for members that are there: one may compute for hours."""
 CONNECT_WITHIN_S = 25.0
 _REQUEST_WITHIN_S = 10.0
 _RETRY_S = 0.05
 _STOP_WITHIN_S = 2.0
+_NAMED = 16
+_REMEDY = "was it started? CUPOOL_GROUP_WAIT is how long to wait"
 _SILENT_AFTER_S, _SILENT_PROBES = 2, 3  # until a machine that no longer answers counts as gone
 _LENGTH = struct.Struct("!I")
 _Value = bytes | int | None
 _Answer = tuple[str, _Value]
-_requests = msgspec.msgpack.Decoder(tuple[bytes, str, str, _Value])
+_Request = tuple[bytes, str, str, _Value, int, int]
+_requests = msgspec.msgpack.Decoder(_Request)
 _answers = msgspec.msgpack.Decoder(tuple[str, _Value])
 
 
 class _Barrier:
-    """Who is at a barrier; `generation` counts how often it has opened."""
+    """Who is at a barrier (-1: did not say); `generation` counts how often it has opened."""
 
     def __init__(self) -> None:
-        self.arrived = self.generation = 0
+        self.arrived: list[int] = []
+        self.generation = 0
+
+    def missing(self, size: int) -> list[int]:
+        """Return who has not arrived; nobody, if some that have did not say who they are."""
+        if -1 in self.arrived:
+            return []
+        return [member for member in range(size) if member not in self.arrived]
 
 
 class Server:
@@ -68,7 +83,7 @@ class Server:
         self._size = size
         self._values: dict[str, _Value] = {}
         self._barriers: dict[str, _Barrier] = {}
-        self._attending: set[socket.socket] = set()
+        self._attending: dict[socket.socket, int] = {}
         self._ended: set[int] = set()
         self._changed = threading.Condition()
         self._stopped = False
@@ -111,13 +126,15 @@ class Server:
         with connection:
             try:
                 connection.settimeout(_REQUEST_WITHIN_S)
-                secret, operation, key, value = _requests.decode(_receive(connection))
+                request = _requests.decode(_receive(connection))
+                secret, operation, key, value, member, within_ms = request
                 if not hmac.compare_digest(secret, self._secret):
                     _send(connection, ("the secret is not this group's", None))
                 elif operation == "attend" and isinstance(value, int):
                     self._attend(connection, value)
                 else:
-                    _send(connection, self._answer(operation, key, value))
+                    within_s = min(within_ms / 1000, PRESENT_WITHIN_S)
+                    _send(connection, self._answer(operation, key, value, member, within_s))
             except (OSError, msgspec.DecodeError, ValueError):
                 return  # no peer of ours, or it is gone
 
@@ -125,8 +142,9 @@ class Server:
         with self._changed:
             if self._stopped or len(self._attending) >= MAX_MEMBERS:
                 return
-            self._attending.add(connection)
+            self._attending[connection] = member
             self._ended.discard(member)
+            self._changed.notify_all()
         left = b""
         try:
             _send(connection, ("", None))
@@ -135,12 +153,14 @@ class Server:
             left = connection.recv(1)
         finally:
             with self._changed:
-                self._attending.discard(connection)
+                self._attending.pop(connection, None)
                 if not left and not self._stopped:
                     self._ended.add(member)
-                    self._changed.notify_all()
+                self._changed.notify_all()
 
-    def _answer(self, operation: str, key: str, value: _Value) -> _Answer:
+    def _answer(
+        self, operation: str, key: str, value: _Value, member: int, within_s: float
+    ) -> _Answer:
         with self._changed:
             if operation == "set":
                 if len(self._values) >= MAX_KEYS:
@@ -149,42 +169,80 @@ class Server:
                 self._changed.notify_all()
                 return "", None
             if operation == "wait":
-                self._await(lambda: key in self._values or value in self._ended)
+                self._await(
+                    lambda: key in self._values or value in self._ended,
+                    lambda: value in self._attending.values(),
+                    within_s,
+                )
             if operation in ("get", "wait"):
-                if key in self._values:
-                    return "", self._values[key]
-                if value in self._ended:
-                    return f"rank {value} has ended before the group was complete", None
-                return f"nobody has set {key!r}", None
+                return self._value(key, value, None if operation == "get" else within_s)
             if operation == "barrier":
-                return self._barrier(key, value if isinstance(value, int) and value else self._size)
+                size = value if isinstance(value, int) and value else self._size
+                return self._barrier(key, size, member, within_s)
         return f"unknown operation {operation!r}", None
 
-    def _await(self, over: Callable[[], bool]) -> None:
-        self._changed.wait_for(lambda: over() or self._stopped, WAIT_WITHIN_S)
+    def _value(self, key: str, member: _Value, within_s: float | None) -> _Answer:
+        """Return a value, or why there is none; `within_s`: its member was waited for so long."""
+        if key in self._values:
+            return "", self._values[key]
+        if within_s is None:
+            return f"nobody has set {key!r}", None
+        assert isinstance(member, int)
+        if member in self._ended:
+            return f"rank {member} has ended before the group was complete", None
+        if self._stopped:
+            return "rank 0 has ended, or has stopped the store", None
+        return f"rank {member} has not joined the group within {within_s:g} s: {_REMEDY}", None
 
-    def _barrier(self, key: str, size: int) -> _Answer:
+    def _await(
+        self, over: Callable[[], bool], present: Callable[[], bool], within_s: float
+    ) -> None:
+        """Wait until it is over: `within_s` for those who are not present, longer for others."""
+        began = time.monotonic()
+        while not over() and not self._stopped:
+            bound = PRESENT_WITHIN_S if present() else within_s
+            left_s = began + bound - time.monotonic()
+            if left_s <= 0:
+                return
+            self._changed.wait(left_s)
+
+    def _barrier(self, key: str, size: int, member: int, within_s: float) -> _Answer:
         if key not in self._barriers and len(self._barriers) >= MAX_KEYS:
             return f"more than {MAX_KEYS} barriers", None
         barrier = self._barriers.setdefault(key, _Barrier())
         generation = barrier.generation
-        barrier.arrived += 1
-        if barrier.arrived == size:
-            barrier.arrived = 0
+        barrier.arrived.append(member)
+        if len(barrier.arrived) == size:
+            barrier.arrived = []
             barrier.generation += 1
             self._changed.notify_all()
             return "", None
-        self._await(lambda: barrier.generation != generation or bool(self._ended))
+
+        def present() -> bool:
+            missing, there = barrier.missing(size), set(self._attending.values())
+            return bool(missing) and there.issuperset(missing)
+
+        self._await(
+            lambda: barrier.generation != generation or bool(self._ended), present, within_s
+        )
         if barrier.generation != generation:
             return "", None
-        barrier.arrived -= 1
+        missing = barrier.missing(size)
+        there = len(barrier.arrived)
+        barrier.arrived.remove(member)
         if self._stopped:
             return "rank 0 has ended, or has stopped the store", None
-        ended = sorted(self._ended)
-        if ended:
-            ranks = ", ".join(str(rank) for rank in ended)
-            return f"rank {ranks} has ended and cannot come to the barrier of {size}", None
-        return f"not all of {size} processes came to the barrier", None
+        if self._ended:
+            return f"{_ranks(self._ended)} has ended and cannot come to the barrier of {size}", None
+        who = _ranks(missing) if missing else f"{size - there} of {size} processes"
+        return f"{who} did not come to the barrier of {size} within {within_s:g} s: {_REMEDY}", None
+
+
+def _ranks(members: Iterable[int]) -> str:
+    """Return "rank 3, 5"; of many, the first."""
+    ordered = sorted(members)
+    more = "" if len(ordered) <= _NAMED else f" and {len(ordered) - _NAMED} more"
+    return "rank " + ", ".join(str(rank) for rank in ordered[:_NAMED]) + more
 
 
 class Attendance:
@@ -195,7 +253,7 @@ class Attendance:
     """
 
     def __init__(self, address: tuple[str, int], member: int, secret: bytes = b"") -> None:
-        self._socket, _ = _ask(address, (secret, "attend", "", member))
+        self._socket, _ = _ask(address, (secret, "attend", "", member, member, 0))
         _watch(self._socket)
         _attendances.add(self)
 
@@ -232,19 +290,27 @@ def request(
     key: str = "",
     value: _Value = None,
     secret: bytes = b"",
+    *,
+    member: int = -1,
 ) -> Any:
     """Ask a server, which may still have to be started, and return its answer.
+
+    Who has not come yet is waited for as long as the setting `group_wait` says.
+
+    Args:
+        member: the rank that asks, -1: who waits for it at a barrier is not told which it is.
 
     Raises:
         RuntimeError: nobody answers there, or no longer; or what the server says.
     """
-    connection, answer = _ask(address, (secret, operation, key, value))
+    within_ms = round(config.load().settings.group_wait * 1000)
+    connection, answer = _ask(address, (secret, operation, key, value, member, within_ms))
     connection.close()
     return answer
 
 
 def _ask(
-    address: tuple[str, int], message: tuple[bytes, str, str, _Value]
+    address: tuple[str, int], message: _Request
 ) -> tuple[socket.socket, _Value]:
     until = time.monotonic() + CONNECT_WITHIN_S
     pause = threading.Event()
@@ -254,7 +320,7 @@ def _ask(
         try:
             connection = socket.create_connection(address, _REQUEST_WITHIN_S)
             _watch(connection)
-            connection.settimeout(WAIT_WITHIN_S + _REQUEST_WITHIN_S)
+            connection.settimeout(PRESENT_WITHIN_S + _REQUEST_WITHIN_S)
             _send(connection, message)
             error, answer = _answers.decode(_receive(connection))
         except ConnectionRefusedError:

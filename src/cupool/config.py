@@ -247,6 +247,12 @@ class Settings:
     wait: float = _setting(
         "CUPOOL_WAIT", 10.0, duration, "how long to wait in line for a GPU, in seconds"
     )
+    group_wait: float = _setting(
+        "CUPOOL_GROUP_WAIT",
+        120.0,
+        duration,
+        "how long the members of a process group wait for those that have not come, in seconds",
+    )
     notice_signal: str = _setting(
         "CUPOOL_NOTICE_SIGNAL", "", signal_name, "signal to the script when its GPU will be taken"
     )

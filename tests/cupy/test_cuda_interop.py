@@ -77,7 +77,7 @@ def test_a_library_of_this_machine_refuses_memory_that_is_not_there() -> None:
     a = cupy.arange(3.0)
     with pytest.raises((BufferError, RuntimeError)):
         np.from_dlpack(_Host(a.__dlpack__()))
-    with pytest.raises(TypeError, match=r"cupy.asarray\(numpy.from_dlpack"):
+    with pytest.raises(TypeError, match=r"cupy.array\(numpy.from_dlpack"):
         cupy.from_dlpack(np.arange(3))
 
 

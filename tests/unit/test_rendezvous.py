@@ -21,22 +21,23 @@ def address() -> Iterator[tuple[str, int]]:
     server.stop()
 
 
-def ask(address: tuple[str, int], *message: Any) -> Any:
-    return rendezvous.request(address, *message, secret=SECRET)
+def ask(address: tuple[str, int], *message: Any, member: int = -1) -> Any:
+    return rendezvous.request(address, *message, secret=SECRET, member=member)
 
 
 class Asking(threading.Thread):
     """Asks in a thread of its own; `answer` is what came, or the error's text."""
 
-    def __init__(self, address: tuple[str, int], *message: Any) -> None:
+    def __init__(self, address: tuple[str, int], *message: Any, member: int = -1) -> None:
         super().__init__()
         self._message = (address, *message)
+        self._member = member
         self.answer: Any = None
         self.start()
 
     def run(self) -> None:
         try:
-            self.answer = ask(*self._message)
+            self.answer = ask(*self._message, member=self._member)
         except RuntimeError as exc:
             self.answer = str(exc)
 
@@ -97,3 +98,33 @@ def test_who_waits_is_told_that_the_server_stops() -> None:
     server.stop()
     assert "rank 0 has ended" in waits.result()
     member.end()
+
+
+def test_who_does_not_come_is_named_in_time(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUPOOL_GROUP_WAIT", "50ms")
+    busy = [rendezvous.Attendance(address, rank, SECRET) for rank in (0, 1)]
+    with pytest.raises(RuntimeError, match=r"^rank 1, 2 did not come to the barrier of 3 within"):
+        ask(address, "barrier", member=0)
+    with pytest.raises(RuntimeError, match=r"^2 of 3 processes did not come to the barrier"):
+        ask(address, "barrier")  # who asks did not say who it is
+    with pytest.raises(
+        RuntimeError, match=r"^rank 2 has not joined .* within 0.05 s: .*GROUP_WAIT"
+    ):
+        ask(address, "wait", "key", 2)
+    # All that are missing are there: they are waited for, however short the bound.
+    late = rendezvous.Attendance(address, 2, SECRET)
+    waiting = [
+        Asking(address, "barrier", "all", 3, member=0),
+        Asking(address, "barrier", "all", 3, member=1),
+        Asking(address, "wait", "key", 2),
+    ]
+    late.end()
+    assert [one.result() for one in waiting] == [
+        "rank 2 has ended and cannot come to the barrier of 3",
+        "rank 2 has ended and cannot come to the barrier of 3",
+        "rank 2 has ended before the group was complete",
+    ]
+    for one in busy:
+        one.leave()

@@ -15,9 +15,10 @@ import numpy as np
 
 from cupool.client_shim import shadow
 
-CPU, CUDA, EXTENSION, MANAGED = 1, 2, 12, 13
-"""DLPack's device types. What lies on a pool's device is shown as EXTENSION: its address is true
-there, and a library of this machine that took it for its own GPU's would crash."""
+CPU, CUDA, ELSEWHERE, MANAGED = 1, 2, 9, 13
+"""DLPack's device types. What lies on a pool's device is shown as ELSEWHERE (DLPack's kDLVPI, which
+no library serves): its address is true there, and a library of this machine that took it for its
+own GPU's would crash. kDLExtDev would not do: PyTorch hands it to what registered itself there."""
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
 _KINDS = {_INT: "i", _UINT: "u", _FLOAT: "f", _COMPLEX: "c", _BOOL: "b"}
 _IS_COPIED = 2
@@ -121,7 +122,7 @@ def device_capsule(owner: Any, address: int, ordinal: int, versioned: bool) -> A
     name, structure = _structure(capsule)
     tensor = structure.from_address(_pointer(capsule, name)).tensor
     tensor.data, tensor.byte_offset = address, 0
-    tensor.device = _Device(EXTENSION, ordinal)
+    tensor.device = _Device(ELSEWHERE, ordinal)
     return capsule
 
 

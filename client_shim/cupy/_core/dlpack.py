@@ -102,7 +102,7 @@ class DLPackMemory(memory.UnownedMemory):
 
 def _consume(capsule: Any) -> core.ndarray:
     shown = _capsules.take(capsule)
-    if shown.device[0] != _capsules.EXTENSION:
+    if shown.device[0] != _capsules.ELSEWHERE:
         shown.release()
         if shown.device[0] not in (_capsules.CUDA, _capsules.MANAGED):
             raise RuntimeError(
@@ -147,11 +147,13 @@ def from_dlpack(array: Any, *, device: Any = None, copy: bool | None = None) -> 
     kind, ordinal = array.__dlpack_device__()
     if device is not None:
         raise NotImplementedError("from_dlpack() does not support device yet.")
-    if kind not in (_capsules.CUDA, _capsules.MANAGED):
+    if kind == _capsules.CPU:
         raise TypeError(
-            f"Unsupported array type: {kind}. cupy.from_dlpack takes what is on the device;"
-            " cupy.asarray(numpy.from_dlpack(x)) copies from the host"
+            "CPU arrays cannot be directly imported to CuPy."
+            " Use `cupy.array(numpy.from_dlpack(input))` instead."
         )
+    if kind not in (_capsules.CUDA, _capsules.MANAGED):
+        raise TypeError(f"Unsupported array type: {kind}")
     stream = streams.current_pointer() or runtime.streamLegacy
     options: dict[str, Any] = {} if copy is None else {"copy": copy}
     try:

@@ -178,7 +178,7 @@ class _Meeting:
         ask(self._at, "set", f"{self._name}/{rank}", mine, secret)
         told = [ask(self._at, "wait", f"{self._name}/{peer}", peer, secret) for peer in range(size)]
         # Nobody goes on before all have been told: the server is in a member's process.
-        ask(self._at, "barrier", self._name, size, secret)
+        ask(self._at, "barrier", self._name, size, secret, member=rank)
         attendance.leave()
         return told
 

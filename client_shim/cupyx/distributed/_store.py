@@ -72,6 +72,7 @@ class TCPStoreProxy:
     def __init__(self, host: str = _DEFAULT_HOST, port: int = _DEFAULT_PORT) -> None:
         self.host = host
         self.port = port
+        self._rank = -1
         self._attendance: rendezvous.Attendance | None = None
 
     def attend(self, rank: int) -> None:
@@ -80,6 +81,7 @@ class TCPStoreProxy:
         Raises:
             RuntimeError: nobody answers there.
         """
+        self._rank = rank
         self._attendance = rendezvous.Attendance((self.host, self.port), rank)
 
     def end(self) -> None:
@@ -104,6 +106,7 @@ class TCPStoreProxy:
         """Wait until every process of the group is here.
 
         Raises:
-            RuntimeError: one has ended, or does not come in time.
+            RuntimeError: one has ended, or does not come in time (the setting `group_wait`); who
+                is there but busy is waited for.
         """
-        rendezvous.request((self.host, self.port), "barrier")
+        rendezvous.request((self.host, self.port), "barrier", member=self._rank)

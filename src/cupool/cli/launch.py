@@ -35,6 +35,7 @@ OPTIONS = {
         "tolerate",
         "wait",
         "max_time",
+        "group_wait",
         "notice_signal",
         "carrier",
         "mock",
