@@ -309,9 +309,7 @@ def request(
     return answer
 
 
-def _ask(
-    address: tuple[str, int], message: _Request
-) -> tuple[socket.socket, _Value]:
+def _ask(address: tuple[str, int], message: _Request) -> tuple[socket.socket, _Value]:
     until = time.monotonic() + CONNECT_WITHIN_S
     pause = threading.Event()
     host, port = address
