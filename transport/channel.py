@@ -103,6 +103,7 @@ class Listener(ABC):
 CARRIERS: dict[str, str] = {
     "inproc": "cupool.transport.inproc",
     "zmq+tcp": "cupool.transport.zeromq",
+    "zmq+curve": "cupool.transport.zeromq",
     "unix": "cupool.transport.unix",
     "zmq+ipc": "cupool.transport.zeromq",
     "grpc": "cupool.transport.grpc_stream",

@@ -1,11 +1,17 @@
 """ZeroMQ: the default data plane, over TCP and over Unix sockets.
 
     zmq+tcp://host:port        port 0 when listening: the system chooses
+    zmq+curve://key@host:port  the same, encrypted; the key is the listener's public one, in hex
     zmq+ipc://@name            Linux's abstract namespace: no file, nothing left by a killed process
     zmq+ipc:///path/of/socket  a file, removed on close
 
 The listener is a ROUTER and serves any number of peers, each a DEALER with a channel of its own.
 A client that loses its connection does not reconnect: its channel ends.
+
+Each encrypted listener makes a pair of keys of its own (CurveZMQ, ZeroMQ RFC 26), and its address
+carries the public half: who was told the address by somebody it trusts knows whom it talks to.
+The client's keys are made for one connection. Nobody else can read or change what travels; that
+the client is the right one, the session's token shows, as on every carrier.
 """
 
 from __future__ import annotations
@@ -20,7 +26,7 @@ import weakref
 from collections.abc import Callable, Sequence
 
 import zmq
-from zmq.utils import garbage
+from zmq.utils import garbage, z85
 
 from cupool.errors import ConfigurationError
 from cupool.proto.messages import Frame
@@ -37,6 +43,7 @@ from cupool.transport.zeromq_peers import Peer
 from cupool.transport.zeromq_socket import LEAKED, SharedSocket
 
 _SEND_RETRY_S = 0.05
+_KEY_BYTES = 32
 
 
 class ZeroMQChannel(Channel):
@@ -221,12 +228,17 @@ class ZeroMQListener(Listener):
 
 def connect(url: str, timeout_s: float) -> Channel:
     """Open a channel to a ROUTER; try again until the time is over."""
-    endpoint = _endpoint(url)
+    endpoint, key = _endpoint(url), _key(url)
+    if _encrypted(url) and len(key) != _KEY_BYTES:
+        raise ConfigurationError(f"{url} does not carry the listener's key")
     deadline = time.monotonic() + timeout_s
 
     def attempt() -> Channel | None:
         shared = SharedSocket(zmq.DEALER, url)
         try:
+            if key:
+                shared.socket.curve_serverkey = z85.encode(key)
+                shared.socket.curve_publickey, shared.socket.curve_secretkey = _new_keys(url)
             peer = shared.add_peer(b"", url)
             _try(shared, endpoint, url, listen=False)
             if _handshake(shared, deadline):
@@ -268,15 +280,46 @@ def listen(url: str) -> Listener:
         path = "" if name.startswith("@") else name
         endpoint = f"ipc://{name}"
     shared = SharedSocket(zmq.ROUTER, url)
+    key = ""
     try:
+        if _encrypted(url):
+            public, secret = _new_keys(url)
+            shared.socket.curve_server, shared.socket.curve_secretkey = True, secret
+            key = f"{z85.decode(public).hex()}@"
         _try(shared, endpoint, url, listen=True)
         bound = shared.socket.getsockopt(zmq.LAST_ENDPOINT)
     except BaseException:
         shared.destroy(0)
         raise
     assert isinstance(bound, bytes)
-    shared.url = f"zmq+{bound.rstrip(bytes(1)).decode()}"
+    scheme = url.partition("://")[0]
+    shared.url = f"{scheme}://{key}{bound.rstrip(bytes(1)).decode().partition('://')[2]}"
     return ZeroMQListener(shared, path)
+
+
+def _encrypted(url: str) -> bool:
+    return url.startswith("zmq+curve://")
+
+
+def _key(url: str) -> bytes:
+    """Return the key that an encrypted address carries, or nothing."""
+    text, at, _ = url.partition("://")[2].partition("@")
+    if not _encrypted(url) or not at:
+        return b""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise ConfigurationError(f"{url} does not carry a key in hex") from None
+
+
+def _new_keys(url: str) -> tuple[bytes, bytes]:
+    if not zmq.has("curve"):
+        raise ConfigurationError(
+            f"this ZeroMQ was built without encryption, which {url} needs",
+            remedy="install pyzmq from its wheel:   pip install --force-reinstall pyzmq",
+        )
+    public, secret = zmq.curve_keypair()
+    return public, secret
 
 
 def _try(shared: SharedSocket, endpoint: str, url: str, *, listen: bool) -> None:
@@ -296,9 +339,11 @@ def _endpoint(url: str) -> str:
         if len(rest) > 100:
             raise ConfigurationError(f"the socket name of {url} is longer than 100 characters")
         return f"ipc://{rest}"
+    if scheme == "zmq+curve":
+        rest = rest.rpartition("@")[2]
     host, colon, port = rest.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 65535:
-        raise ConfigurationError(f"{url} is not zmq+tcp://host:port")
+        raise ConfigurationError(f"{url} is not {scheme}://host:port")
     return f"tcp://{host}:{port}"
 
 

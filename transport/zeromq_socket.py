@@ -37,6 +37,7 @@ _LINGER_LOOK_S = 0.005
 _SMALL = 2048  # bytes; below, a slice is cheaper than a view
 _NEVER_MS = 10**9
 _MAX_PEERS = 256
+_SEAL_BYTES = 33  # CurveZMQ's MESSAGE: name 8, nonce 8, MAC 16, flags 1; ZeroMQ counts them
 _NOBLOCK = int(zmq.NOBLOCK)
 _SOCKET_EVENTS = int(zmq.EVENTS)  # as ints: the operators of pyzmq's enums cost as much as a call
 _POLLIN = int(zmq.POLLIN)
@@ -103,7 +104,7 @@ class SharedSocket:
             zmq.LINGER: 0,
             zmq.SNDHWM: _FUSE,
             zmq.RCVHWM: _FUSE,
-            zmq.MAXMSGSIZE: wire.FRAME_LIMIT_BYTES,
+            zmq.MAXMSGSIZE: wire.FRAME_LIMIT_BYTES + _SEAL_BYTES * self.url.startswith("zmq+curve"),
             # Never: a new connection may reach another process, which knows nothing of us.
             zmq.RECONNECT_IVL: _NEVER_MS,
             zmq.HEARTBEAT_IVL: int(HEARTBEAT_INTERVAL_S * 1000),

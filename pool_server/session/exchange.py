@@ -33,11 +33,14 @@ from cupool.transport.transfers import Incoming
 
 MAX_ADDRESSES = 8
 MAX_TOKENS = 1024
+MAX_TEXT = 192
 REACH_LOCAL_S = 0.25
 REACH_S = 3.0
 _POLL_S = 0.5
 # Not a path: a client must not choose files of the server to connect to.
-_ADDRESS = re.compile(r"(?:unix://@|zmq\+ipc://@|zmq\+tcp://|grpc://)[\w.:\[\]-]{1,100}")
+_ADDRESS = re.compile(
+    r"(?:unix://@|zmq\+ipc://@|zmq\+tcp://|zmq\+curve://[0-9a-f]{64}@|grpc://)[\w.:\[\]-]{1,100}"
+)
 
 
 class ExchangeFailed(RuntimeError):
@@ -324,7 +327,7 @@ def _texts(values: Any, limit: int) -> list[str]:
     if (
         not isinstance(values, list)
         or not 0 < len(values) <= limit
-        or not all(isinstance(one, str) and 0 < len(one) <= 128 for one in values)
+        or not all(isinstance(one, str) and 0 < len(one) <= MAX_TEXT for one in values)
     ):
         raise ProtocolViolation(f"not 1 to {limit} texts: {values!r:.80}")
     return values

@@ -23,6 +23,7 @@ CARRIERS = [
     "inproc://",
     "unix://",
     "zmq+tcp://127.0.0.1:0",
+    "zmq+curve://127.0.0.1:0",
     "zmq+ipc://",
     "grpc://127.0.0.1:0",
     "grpc://unix-abstract:",

@@ -25,6 +25,7 @@ from cupool.transport.channel import Channel, ChannelClosed, Listener, connect, 
 CARRIERS = [
     "unix://",
     "zmq+tcp://127.0.0.1:0",
+    "zmq+curve://127.0.0.1:0",
     "zmq+ipc://",
     "grpc://127.0.0.1:0",
     "grpc://unix-abstract:",

@@ -12,7 +12,13 @@ from cupool.transport.channel import connect, listen
     "url",
     [
         *("nowhere", "http://host:1", "zmq+tcp://host", "zmq+tcp://host:x", "zmq+tcp://h:70000"),
-        *("zmq+tcp://:1", "grpc://host", "grpc://host:99999", "zmq+ipc://@" + "x" * 120),
+        *(
+            "zmq+tcp://:1",
+            "zmq+curve://h:x",
+            "grpc://host",
+            "grpc://host:99999",
+            "zmq+ipc://@" + "x" * 120,
+        ),
     ],
 )
 def test_malformed_addresses_are_named(url: str) -> None:
