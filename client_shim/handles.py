@@ -7,6 +7,7 @@ collector, so releasing only appends to a list.
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from cupool.proto.values import ARRAY
@@ -52,6 +53,21 @@ class Handle:
         except AttributeError:
             # Interrupted in __init__, or the interpreter is going down: the session goes with it.
             return
+
+
+def crowded(session: DeviceSession) -> bool:
+    """Return whether the session's arrays are more than its memory, garbage not counted.
+
+    Called before an operation is queued whose result may not fit: what the collector finds is
+    released first. CuPy's pool collects when an allocation failed; here that is known only when
+    later operations are on their way, and by then the device's pool is in fragments. So garbage is
+    looked for each time half of what was free after the last look is taken.
+    """
+    if session.used_bytes > session.collect_above_bytes:
+        gc.collect()
+        midway_bytes = (session.used_bytes + session.limit_bytes) // 2
+        session.collect_above_bytes = min(midway_bytes, session.limit_bytes)
+    return session.used_bytes > session.limit_bytes
 
 
 class PlacedHandle(Handle):

@@ -20,7 +20,7 @@ from cupool.client_shim import handshake, leaving, stats
 from cupool.client_shim import lease as leases
 from cupool.client_shim.addresses import AddressTable
 from cupool.client_shim.callbacks import Callbacks
-from cupool.client_shim.handles import Handle, PlacedHandle
+from cupool.client_shim.handles import Handle, PlacedHandle, crowded
 from cupool.client_shim.pipeline import Pipeline, Request
 from cupool.client_shim.placement import OutLayout, emit_placed, moved
 from cupool.config import Settings, load
@@ -64,7 +64,7 @@ class DeviceSession:
         self.handle_numbers = itertools.count(1)
         self._numbers = itertools.count(1)
         self.used_bytes = 0
-        self.limit_bytes = granted.memory_bytes
+        self.limit_to(granted.memory_bytes)
         self.open = self.plain = True
         self.addresses = AddressTable()
         self.blocking = settings.blocking
@@ -167,8 +167,9 @@ class DeviceSession:
             handle = Handle(self, size_bytes)
             handles.append(handle)
             specs.append((handle.ref[1], dtype_to_wire(dtype), shape, order))
+        full = crowded(self)
         self.submit((name, specs, args, kwargs))
-        if self.used_bytes > self.limit_bytes or self.blocking:
+        if full or self.blocking:
             self.settle()
         return handles
 
@@ -233,6 +234,7 @@ class DeviceSession:
         handles = [] if out is None else [Handle(self, array.nbytes)]
         outs = () if out is None else ((handles[0].ref[1], dtype_to_wire(out[1]), out[0], out[2]),)
         wire = (dtype_to_wire(array.dtype), array.shape, order)
+        full = crowded(self)
         if array.nbytes <= m.INLINE_LIMIT_BYTES:
             record: tuple[Any, ...] = (name, outs, (*prefix, (PAYLOAD, 0, *wire)), None)
             if self._streams:
@@ -242,7 +244,7 @@ class DeviceSession:
             transfer = next(self._numbers)
             self.submit((name, outs, (*prefix, (TRANSFER, transfer, *wire)), None))
             self.pipeline.upload(transfer, flat.view(np.uint8).data)
-        if self.used_bytes > self.limit_bytes or self.blocking:
+        if full or self.blocking:
             self.settle()
         if place is not None and out is not None:
             handles = [moved(self, handles[0], place(array.nbytes), out)]
@@ -321,6 +323,10 @@ class DeviceSession:
         """Wait until everything queued so far is done, and the host functions among it."""
         self.ask("synchronize", ())
         self.callbacks.wait()
+
+    def limit_to(self, size_bytes: int) -> None:
+        """Bound what the session's arrays may take; `handles.crowded` looks at both."""
+        self.limit_bytes, self.collect_above_bytes = size_bytes, size_bytes // 2
 
     def settle(self) -> None:
         """Wait for what is queued, and take the device's word for the memory in use.

@@ -136,6 +136,7 @@ def test_pointer_attributes_tell_device_from_host() -> None:
 
 def test_the_default_pools_limit() -> None:
     pool = cupy.get_default_memory_pool()
+    gc.collect()  # or it would make room when the limit is met
     pool.free_all_blocks()
     try:
         pool.set_limit(size=pool.total_bytes() + 4 * UNIT)
@@ -146,6 +147,37 @@ def test_the_default_pools_limit() -> None:
     finally:
         pool.set_limit(size=0)
     assert pool.get_limit() == 0
+
+
+class _Cycle:
+    """Garbage that only the collector finds, with an array in it."""
+
+    def __init__(self, array: cupy.ndarray) -> None:
+        self.array = array
+        self.itself = self
+
+
+@pytest.mark.parametrize("how", ["call", "operator", "upload"])
+def test_garbage_is_collected_before_memory_is_out(how: str) -> None:
+    host = np.ones(6 * UNIT, np.uint8)
+    make = {
+        "call": lambda: cupy.ones(6 * UNIT, np.uint8),
+        "operator": lambda: one + six,
+        "upload": lambda: cupy.asarray(host),
+    }[how]
+    pool = cupy.get_default_memory_pool()
+    gc.collect()
+    gc.disable()
+    try:
+        one, six = cupy.zeros(1, np.uint8), cupy.ones(6 * UNIT, np.uint8)
+        pool.free_all_blocks()
+        pool.set_limit(size=pool.total_bytes() + 8 * UNIT)
+        for _ in range(3):
+            _Cycle(make())
+            assert int(cupy.max(six)) == 1  # a failed allocation would be raised here
+    finally:
+        pool.set_limit(size=0)
+        gc.enable()
 
 
 class _Recorder(cupy.cuda.MemoryHook):  # type: ignore[misc]

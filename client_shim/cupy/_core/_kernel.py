@@ -18,7 +18,7 @@ from cupool.client_shim.cupy._core._dtype import check_comparable, get_dtype
 from cupool.client_shim.cupy._core._loops import Loops, check_value, kind_of
 from cupool.client_shim.cupy._core.foreign import from_cupy_like
 from cupool.client_shim.cupy._functions import warn_complex
-from cupool.client_shim.handles import Handle
+from cupool.client_shim.handles import Handle, crowded
 from cupool.proto import values
 from cupool.proto.operations.api import listing
 
@@ -181,8 +181,9 @@ class ufunc:
             return self._general(args, {})
         shape, size = common or (a._shadow.shape, a._shadow.size)
         handle = Handle(session, size * itemsize)
+        full = session.used_bytes > session.collect_above_bytes and crowded(session)
         session.submit((self._op, ((handle.ref[1], wire, shape, "C"),), refs, None))
-        if session.used_bytes > session.limit_bytes or session.blocking:
+        if full or session.blocking:
             session.settle()
         result = _new(_ndarray)
         result._shadow = _make(shape, dtype)

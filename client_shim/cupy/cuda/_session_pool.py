@@ -131,7 +131,7 @@ class _SessionDevicePool:
     def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
         limit = _pools._limit_bytes(size, fraction)
         granted = self._session.info.memory_bytes
-        self._session.limit_bytes = min(limit or granted, granted)
+        self._session.limit_to(min(limit or granted, granted))
         self._session.submit(("set_limit", (), (limit,), None))
 
 
