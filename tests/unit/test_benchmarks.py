@@ -81,3 +81,10 @@ def test_a_quick_run_measures_everything(tmp_path: Path) -> None:
 def test_a_smoke_run_of_the_brokers_load() -> None:
     found = asyncio.run(broker_load.run(servers=4, sessions=20, seconds=0.05, burst=5))
     assert len(found) == 7 and all(value >= 0 for value in found.values())
+
+
+def test_a_smoke_run_of_what_encryption_costs() -> None:
+    command = [sys.executable, "benchmarks/encryption.py", "--rounds", "1", "--megabytes", "2"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("zmq+curve") == 3
