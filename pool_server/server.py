@@ -19,7 +19,7 @@ import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from cupool import __version__
 from cupool.pool_server.offers import Location, Offer
@@ -48,6 +48,8 @@ _EVENTS_LIMIT = 20_000
 _FAULTS = 3
 _UNWELL_S = 60.0
 """A device on which so many sessions in a row did not open is left alone for so long."""
+_DENIED_S = 10.0
+"""Until a server whose token is refused asks again: each time is a line in the audit log."""
 
 
 @dataclass
@@ -160,6 +162,7 @@ class Daemon:
                 why = str(exc)
             except Exception as exc:
                 why = _grpc_words(exc)
+                delay_s = _DENIED_S if _is_denied(exc) else delay_s
             if self.registered.is_set():
                 delay_s, told = _BACKOFF_S[0], False
             if not told:
@@ -429,3 +432,7 @@ def _grpc_words(exc: Exception) -> str:
     if not callable(details):
         raise exc
     return str(details() or exc)
+
+
+def _is_denied(exc: Any) -> bool:
+    return getattr(exc.code(), "name", "") == "PERMISSION_DENIED"

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -25,10 +26,17 @@ log = logging.getLogger("cupool.server")
 
 WORKER_COMMAND = (sys.executable, "-P", "-m", "cupool.pool_server.session.process")
 _STDERR_KEPT_BYTES = 4096
+_TOKEN = re.compile("CUPOOL_.*TOKEN")
 
 _ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(2 << 30)}
 """glibc keeps freed blocks up to these sizes (bytes): a mock array's pages are then not mapped
 afresh each time, which took longer than filling them."""
+
+
+def _environment() -> dict[str, str]:
+    """Return this process's environment without cupool's tokens: a worker runs users' kernels."""
+    kept = {name: value for name, value in os.environ.items() if not _TOKEN.fullmatch(name)}
+    return _ALLOCATOR | kept
 
 
 class Worker:
@@ -64,7 +72,7 @@ class Worker:
                 stdout=stderr,
                 stderr=stderr,
                 pass_fds=given,
-                env=_ALLOCATOR | os.environ,
+                env=_environment(),
             )
         except BaseException:
             ours.close()

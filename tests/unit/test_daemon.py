@@ -253,6 +253,25 @@ def test_nothing_is_left_of_a_worker(drive: Drive) -> None:
     drive(main())
 
 
+def test_a_worker_is_not_given_the_daemons_tokens(
+    drive: Drive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUPOOL_SERVER_TOKEN", "a-secret-of-the-daemon")
+    monkeypatch.setenv("CUPOOL_MOCK_MODEL", "what-it-may-know")
+
+    async def main() -> None:
+        over = asyncio.Event()
+        worker = Worker("mock", [sys.executable, str(FAKE), "good"])
+        worker.on_exit = over.set
+        worker.attach()
+        environ = Path(f"/proc/{worker.pid}/environ").read_bytes()
+        worker.kill()
+        await over.wait()
+        assert b"what-it-may-know" in environ and b"a-secret-of-the-daemon" not in environ
+
+    drive(main())
+
+
 def test_a_device_on_which_nothing_opens_is_left_alone(drive: Drive) -> None:
     async def main() -> None:
         async with setup("failing") as one:
