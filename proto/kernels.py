@@ -19,6 +19,8 @@ from cupool.proto.values import DType
 MAX_SOURCE_CHARS = 4 << 20
 """Of a kernel's source text; a larger one is refused before it is sent, and when it arrives."""
 MAX_ARGUMENTS = 1024
+ARCHITECTURES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 120, 121)
+"""What CUDA 12.9's compiler makes code for (nvrtcGetSupportedArchs)."""
 _MAX_DEPTH = 16
 """Of structures within structures."""
 

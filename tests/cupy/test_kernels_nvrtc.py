@@ -92,6 +92,12 @@ def test_compile_using_nvrtc() -> None:
         compiler.compile_using_nvrtc(CODE, method="cubin")
 
 
+def test_an_architecture_that_there_is_not() -> None:
+    compiler.compile_using_nvrtc("", arch="70")
+    with pytest.raises(compiler.CompileException, match="compute_73"):
+        compiler.compile_using_nvrtc("", arch="73")
+
+
 def test_versions() -> None:
     assert nvrtc.getVersion() == (12, 9)
     assert 80 in nvrtc.getSupportedArchs()

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cupool.client_shim.cupy._core import internal
 from cupool.client_shim.cupy._core._accelerator import (
     get_elementwise_accelerators,
     get_reduction_accelerators,
@@ -17,6 +18,7 @@ __all__ = [
     "get_reduction_accelerators",
     "get_routine_accelerators",
     "get_size",
+    "internal",
     "set_elementwise_accelerators",
     "set_reduction_accelerators",
     "set_routine_accelerators",

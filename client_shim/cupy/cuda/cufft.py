@@ -1,6 +1,7 @@
 """`cupy.cuda.cufft`: plans describe a transform; the device makes its own, and keeps them.
 
 A plan is checked against the transform that it is used for, as CuPy does. Using one saves no time.
+`plan.fft` runs one by itself, on the memory of two arrays (`_cufft_memory`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim.cupy import _unsupported
+from cupool.client_shim.cupy.cuda import _cufft_memory
+from cupool.client_shim.cupy.cuda._cufft_memory import Layout
 
-__all__ = ["Plan1d", "PlanNd", "getVersion", "get_current_plan"]
+__all__ = ["Plan1d", "PlanNd", "XtPlanNd", "getVersion", "get_current_plan"]
 
 
 class _Current(threading.local):
@@ -28,6 +31,9 @@ _TYPES = {
     ("C2C", True): 105,
     ("R2C", True): 106,
     ("C2R", True): 108,
+}
+_KINDS = {
+    code: (value_type, "d" if double else "f") for (value_type, double), code in _TYPES.items()
 }
 
 
@@ -50,12 +56,17 @@ def getVersion() -> int:
 
 
 class _Plan:
-    """What both kinds of plan have; as a context, the plan of all transforms in its block."""
+    """What all kinds of plan have; as a context, the plan of all transforms in its block."""
 
     gpus = None
     handle = 0
     work_area = None
-    fft_type: int
+    value_type: str
+    precision: str
+    shape: tuple[int, ...]
+    batch: int
+    source: Layout
+    target: Layout
 
     def __enter__(self) -> Any:
         _current.plan = self
@@ -65,8 +76,19 @@ class _Plan:
         _current.plan = None
 
     def fft(self, a: Any, out: Any, direction: int) -> None:
-        """Refuse: transforms are called by the functions of `cupy.fft`."""
-        _unsupported.refuse("running a cuFFT plan by itself")
+        """Transform the memory that begins at `a` into that at `out`, without dividing.
+
+        Args:
+            direction: `CUFFT_FORWARD` or `CUFFT_INVERSE`, for C2C.
+
+        Raises:
+            ValueError: an array's dtype is not the plan's, or the plan reaches beyond its memory.
+        """
+        _cufft_memory.transform(self, a, out, direction)
+
+    def get_output_array(self, a: Any, order: str = "C") -> Any:
+        """Return an uninitialised array for the transform of `a`."""
+        return _cufft_memory.output(self, a, order)
 
 
 class Plan1d(_Plan):
@@ -75,11 +97,12 @@ class Plan1d(_Plan):
     Args:
         nx: number of points.
         fft_type: a constant as `CUFFT_C2C`.
-        batch: how many such transforms there are.
+        batch: how many such transforms there are, one behind the other.
         devices: several devices are refused.
     """
 
     __module__ = "cupy.cuda.cufft"
+    last_axis = -1
 
     def __init__(
         self,
@@ -94,6 +117,9 @@ class Plan1d(_Plan):
         if devices is not None:
             _unsupported.refuse("a cuFFT plan of several GPUs")
         self.nx, self.fft_type, self.batch = int(nx), int(fft_type), int(batch)
+        self.shape = (self.nx,)
+        self.value_type, self.precision = _kind(self.fft_type)
+        self.source = self.target = Layout(None, 1, 0)
 
 
 class PlanNd(_Plan):
@@ -101,7 +127,7 @@ class PlanNd(_Plan):
 
     Args:
         shape: numbers of points.
-        inembed, istride, idist, onembed, ostride, odist, batch: layout, without effect here.
+        inembed, istride, idist, onembed, ostride, odist, batch: layout, as in cuFFT.
         fft_type: a constant as `CUFFT_C2C`.
         order: "C" or "F".
         last_axis, last_size: the axis that is halved, and its length in the result.
@@ -125,8 +151,62 @@ class PlanNd(_Plan):
         last_size: Any,
         prealloc_plan: int = 0,
     ) -> None:
-        self.shape, self.fft_type = tuple(shape), int(fft_type)
+        self.shape, self.fft_type, self.batch = tuple(shape), int(fft_type), int(batch)
         self.order, self.last_axis, self.last_size = order, last_axis, last_size
+        self.value_type, self.precision = _kind(self.fft_type)
+        self.source = Layout(inembed, istride, idist)
+        self.target = Layout(onembed, ostride, odist)
+
+
+class XtPlanNd(_Plan):
+    """A transform of up to three axes by the types of its arrays, half precision too.
+
+    Args:
+        idtype, odtype, edtype: of input, output and arithmetic; "E" is complex of two float16.
+
+    The others are those of `PlanNd`.
+
+    Raises:
+        ValueError: types that do not go together; lengths in half precision that are no powers
+            of 2.
+    """
+
+    __module__ = "cupy.cuda.cufft"
+
+    def __init__(
+        self,
+        shape: Any,
+        inembed: Any,
+        istride: int,
+        idist: int,
+        idtype: Any,
+        onembed: Any,
+        ostride: int,
+        odist: int,
+        odtype: Any,
+        batch: int,
+        edtype: Any,
+        *,
+        order: str,
+        last_axis: int,
+        last_size: Any,
+        prealloc_plan: int = 0,
+    ) -> None:
+        self.shape, self.batch = tuple(shape), int(batch)
+        self.itype, self.otype, self.etype = idtype, odtype, edtype
+        self.order, self.last_axis, self.last_size = order, last_axis, last_size
+        self.value_type, self.precision = _cufft_memory.kind_of(idtype, odtype, edtype)
+        length = self.shape[-1] if last_size is None else last_size
+        if self.precision == "e" and length & (length - 1):
+            raise ValueError("size must be power of 2")
+        self.source = Layout(inembed, istride, idist)
+        self.target = Layout(onembed, ostride, odist)
+
+
+def _kind(fft_type: int) -> tuple[str, str]:
+    if fft_type not in _KINDS:
+        raise ValueError(f"{fft_type} is no type of transform that cuFFT has")
+    return _KINDS[fft_type]
 
 
 _unsupported.fill(globals(), "cupy.cuda.cufft")

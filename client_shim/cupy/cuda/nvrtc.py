@@ -13,6 +13,7 @@ from typing import Any
 from cupool.client_shim import session as _session
 from cupool.client_shim.cupy.cuda import _includes, _std_headers
 from cupool.proto import values
+from cupool.proto.kernels import ARCHITECTURES
 
 _ERRORS = (
     "SUCCESS OUT_OF_MEMORY PROGRAM_CREATION_FAILURE INVALID_INPUT INVALID_PROGRAM INVALID_OPTION"
@@ -20,7 +21,6 @@ _ERRORS = (
     " NO_LOWERED_NAMES_BEFORE_COMPILATION NAME_EXPRESSION_NOT_VALID INTERNAL_ERROR"
 ).split()
 _INVALID_PROGRAM, _NO_NAMES_AFTER, _NO_LOWERED_BEFORE, _NAME_NOT_VALID = 4, 8, 9, 10
-_ARCHITECTURES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90, 100, 101, 103, 120, 121)
 
 
 class NVRTCError(RuntimeError):
@@ -63,7 +63,7 @@ def getVersion() -> tuple[int, int]:
 
 def getSupportedArchs() -> tuple[int, ...]:
     """Return the compute capabilities that CUDA 12.9's compiler knows, without dots."""
-    return _ARCHITECTURES
+    return ARCHITECTURES
 
 
 def createProgram(

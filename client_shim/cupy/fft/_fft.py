@@ -213,6 +213,8 @@ def _fftn(
     if overwrite_x and value_type == "C2C" and a.dtype.kind == "c" and out is None:
         same = all(a.shape[axis] == n for axis, n in by_axis.items())
         out = a if same and a.flags.forc else None  # as in CuPy, the result is then `a` itself
+    if value_type == "C2C":  # one plan for all of them: its result has no order of axes
+        axes, s = in_order, sorted_lengths
     return calls.with_out(_send(a, s, axes, norm, direction, value_type, order), out)
 
 

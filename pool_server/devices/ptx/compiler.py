@@ -216,13 +216,18 @@ class Compiler:
         ).hexdigest()
         found = self._known.get(key)
         if found is None:
+            kept_options, refused = includes.checked_options(options)
+            if refused is not None:
+                why = f"option {refused!r} is not allowed on a mock GPU, or has a wrong value"
+                raise CompileException(why, source, name, tuple(options))
             stored = self._disk.get(f"{key}.ptx")
             if stored is not None:
                 found = CompiledPtx(
                     **{**json.loads(stored), "ptx": json.loads(stored)["ptx"].encode()}
                 )
             else:
-                found = self._compile(kit, source, tuple(options), expressions, name)
+                given = tuple(options)
+                found = self._compile(kit, source, given, kept_options, expressions, name)
                 kept = {"ptx": found.ptx.decode(), "lowered": found.lowered, "log": found.log}
                 self._disk.put(f"{key}.ptx", json.dumps(kept).encode())
             if len(self._known) > 1000:
@@ -235,6 +240,7 @@ class Compiler:
         kit: Toolkit,
         source: str,
         options: tuple[str, ...],
+        kept: list[str],
         expressions: Sequence[str],
         name: str,
     ) -> CompiledPtx:
@@ -247,9 +253,6 @@ class Compiler:
             )
         if "\0" in source:
             raise refuse("the source contains a null character")
-        kept, refused = includes.checked_options(options)
-        if refused is not None:
-            raise refuse(f"option {refused!r} is not allowed on a mock GPU")
         directive = includes.forbidden(source) or includes.forbidden("\n".join(kept))
         if directive is not None:
             raise refuse(

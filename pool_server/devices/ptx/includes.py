@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from cupool.proto.kernels import ARCHITECTURES
+
 _SPLICE = re.compile(r"(\\|\?\?/)[ \t\v\f]*(\r\n|\r|\n)")
 _DIRECTIVE = re.compile(
     r"(?:#|%:|\?\?=)(?:\s|/\*.*?\*/)*(include_next|include|import|embed)(?![A-Za-z0-9_$])((?:[^\S\r\n]|/\*.*?\*/)*)([^\r\n]*)",
@@ -54,11 +56,16 @@ _ALLOWED = re.compile(
 _PAIRED = ("-D", "-U", "--define-macro", "--undefine-macro", "-std", "--std", "-maxrregcount")
 
 
+def _known_architecture(option: str) -> bool:
+    found = re.search(r"=(?:compute|sm|lto)_(\d+)[af]?$", option)
+    return found is not None and int(found[1]) in ARCHITECTURES
+
+
 def checked_options(options: Iterable[str]) -> tuple[list[str], str | None]:
     """Return the options for NVRTC, and the first one that may not be.
 
-    The architecture is the mock's own and left out here; folders of the client's machine mean
-    nothing on the server.
+    The architecture is the mock's own and left out here, if it is one that there is; folders of the
+    client's machine mean nothing on the server.
     """
     kept: list[str] = []
     waiting = ""
@@ -69,6 +76,8 @@ def checked_options(options: Iterable[str]) -> tuple[list[str], str | None]:
             waiting = option
             continue
         if re.match(r"-{1,2}(?:gpu-architecture|arch)=", option):
+            if not _known_architecture(option):
+                return kept, option
             continue
         if "\n" in option or "\0" in option or not _ALLOWED.match(option):
             return kept, option

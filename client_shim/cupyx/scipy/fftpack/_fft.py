@@ -163,5 +163,17 @@ def _plan_nd(
     last: int | None = None
     if value_type != "C2C":
         last = dims[-1] if value_type == "C2R" else dims[-1] // 2 + 1
+    batch = prod(n for axis, n in enumerate(a.shape) if axis not in in_order)
+    # The axes of the batch are the first or the last ones. In memory its transforms lie one behind
+    # the other, or point by point beside each other.
+    beside = (0 in in_order) == (order == "C") and len(in_order) < a.ndim
+
+    def layout(kind: str, other: str) -> tuple[list[int], int, int]:
+        halved = [*dims[:-1], dims[-1] // 2 + 1] if (kind, other) == ("C", "R") else dims
+        embedding = halved if order == "C" else halved[::-1]
+        return (embedding, batch, 1) if beside else (embedding, 1, prod(embedding))
+
+    source, _, target = value_type
+    places = (*layout(source, target), *layout(target, source))
     shape = dims if order == "C" else dims[::-1]
-    return cufft.PlanNd(shape, None, 1, 1, None, 1, 1, fft_type, 1, order, in_order[-1], last)
+    return cufft.PlanNd(shape, *places, fft_type, batch, order, in_order[-1], last)
