@@ -101,7 +101,7 @@ def _points(array: Any, plan: _Plan, layout: Layout, shape: tuple[int, ...], sid
 
     complex_numbers = plan.value_type[side] == "C"
     pair = complex_numbers and plan.precision == "e"
-    wanted = np.dtype(plan.precision)
+    wanted: np.dtype[Any] = np.dtype(plan.precision)
     if complex_numbers and not pair:
         wanted = _COMPLEX[plan.precision]
     if array.dtype != wanted:

@@ -173,7 +173,7 @@ def _plan_nd(
         embedding = halved if order == "C" else halved[::-1]
         return (embedding, batch, 1) if beside else (embedding, 1, prod(embedding))
 
-    source, _, target = value_type
+    source, target = value_type.split("2")
     places = (*layout(source, target), *layout(target, source))
     shape = dims if order == "C" else dims[::-1]
     return cufft.PlanNd(shape, *places, fft_type, batch, order, in_order[-1], last)
