@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Layout", "kind_of", "output", "transform"]
 _FORWARD = -1
-_COMPLEX = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
+_COMPLEX: dict[str, np.dtype[Any]] = {"f": np.dtype(np.complex64), "d": np.dtype(np.complex128)}
+
+
+def _dtype(precision: str, is_complex: bool) -> np.dtype[Any]:
+    return _COMPLEX[precision] if is_complex else np.dtype(precision)
 
 
 class Layout(NamedTuple):
@@ -101,9 +105,7 @@ def _points(array: Any, plan: _Plan, layout: Layout, shape: tuple[int, ...], sid
 
     complex_numbers = plan.value_type[side] == "C"
     pair = complex_numbers and plan.precision == "e"
-    wanted: np.dtype[Any] = np.dtype(plan.precision)
-    if complex_numbers and not pair:
-        wanted = _COMPLEX[plan.precision]
+    wanted = _dtype(plan.precision, complex_numbers and not pair)
     if array.dtype != wanted:
         raise ValueError(f"the plan is for {wanted}, and the array has {array.dtype}")
     scale = wanted.itemsize * (2 if pair else 1)
