@@ -36,7 +36,12 @@ def _arguments() -> argparse.Namespace:
     add("--only", action="append", default=[], help="folders whose name contains this")
     add("--seed", type=int, default=0, help="of the sample; only 0 is compared")
     add("-n", type=int, default=min(os.cpu_count() or 1, 8), help="processes at a time")
-    add("--timeout", type=int, default=120, help="seconds for one test; more on a busy machine")
+    add(
+        "--timeout",
+        type=int,
+        default=300,
+        help="seconds for one test; only what hangs takes longer",
+    )
     add("--within", type=float, default=math.inf, help="seconds after which no test starts")
     add("--pool", default="", help="broker of the pool; default: one of its own per process")
     add("--carrier", default="auto", help="how data travels")

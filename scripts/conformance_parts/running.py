@@ -39,7 +39,7 @@ class Options:
     processes: int
     environment: dict[str, str]
     seed: int = 0
-    test_timeout_s: int = 120
+    test_timeout_s: int = 300
     unit_timeout_s: int = 3600
     within_s: float = math.inf
 

@@ -280,3 +280,8 @@ def test_what_comes_to_the_host_is_the_callers_own(size: int, order: str) -> Non
     assert host.flags.writeable
     host += 1
     assert float(host.sum()) == 2 * size
+
+
+def test_long_long_stays_what_it_is() -> None:
+    for char in "qQlL":
+        assert cp.arange(3).astype(char).get().dtype.char == char

@@ -20,7 +20,10 @@ def fetch(array: Any, destination: Any = None) -> Any:
     from cupool.client_shim.cupy._core import core
 
     handle = core.handle_of(array)
-    return handle.session.fetch(handle, destination)
+    host = handle.session.fetch(handle, destination)
+    if destination is None and host.dtype.char != array.dtype.char:
+        host = host.view(array.dtype)  # long long, which NumPy tells from long of the same size
+    return host
 
 
 class Conversions:
