@@ -10,6 +10,7 @@ from typing import Any
 
 from cupool import addresses
 from cupool.config import PRIORITIES, Settings
+from cupool.transport.channel import is_private
 
 _CARRIERS = {
     "auto": ("unix", "zmq+tcp"),
@@ -107,8 +108,8 @@ def _client() -> str:
     return f"{user}@{os.uname().nodename}:{os.getpid()} {script}".strip()
 
 
-def granted(grant: Any) -> Lease:
-    """Read a grant of the broker."""
+def granted(grant: Any, settings: Settings) -> Lease:
+    """Read a grant of the broker; of its addresses, those that the settings allow."""
     devices = tuple(
         GrantedDevice(
             server=each.server,
@@ -117,7 +118,7 @@ def granted(grant: Any) -> Lease:
             kind=each.device.kind,
             session_id=each.session_id,
             token=each.token,
-            urls=tuple(each.urls),
+            urls=tuple(u for u in each.urls if settings.encrypt != "on" or is_private(u)),
             memory_bytes=each.memory_bytes,
             share=each.share_milli / 1000,
             model=each.device.model,

@@ -56,7 +56,8 @@ def open_channel(
         return channel
     raise problem or PoolUnreachable(
         f"server {granted.server} offers no address that this client can use",
-        remedy="choose another carrier:   cupool run --carrier tcp ...",
+        remedy="choose another carrier:   cupool run --carrier tcp ...\n"
+        "or, where CUPOOL_ENCRYPT=on is set, let the server encrypt:   cupool serve --encrypt on",
     )
 
 

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cupool import addresses
+from cupool import addresses, calling
 from cupool.brokers import TAKEOVER_S, NotServed, ask_leader, not_leading
 from cupool.client_shim import grants
 from cupool.client_shim.grants import GrantedDevice, Lease
@@ -240,7 +240,7 @@ def _ask(settings: Settings, url: str, progress: Progress, hold: bool) -> Lease:
     if settings.pool:
         _check_reachable(url)
     grpc, pb, rpc = _import_grpc()
-    channel = grpc.insecure_channel(addresses.grpc_target(url), options=_CHANNEL_OPTIONS)
+    channel = calling.channel(url, settings.ca, _CHANNEL_OPTIONS)
     try:
         lease = _wait_in_line(settings, channel, pb, rpc, progress, hold=hold)
         for each in lease.devices if hold else ():  # the job's processes get sessions of their own
@@ -282,7 +282,7 @@ def _wait_in_line(
                 raise _refused(settings, event.refusal)
             else:
                 progress.end()
-                lease = grants.granted(event.grant)
+                lease = grants.granted(event.grant, settings)
                 if not event.grant.joined:
                     _announce(settings, lease)
                 return lease
@@ -350,7 +350,7 @@ def _explain(settings: Settings, url: str, session_id: str) -> tuple[str, str]:
     if settings.pool:
         _check_reachable(url, _EXPLAIN_WITHIN_S)
     grpc, pb, rpc = _import_grpc()
-    channel = grpc.insecure_channel(addresses.grpc_target(url), options=_CHANNEL_OPTIONS)
+    channel = calling.channel(url, settings.ca, _CHANNEL_OPTIONS)
     try:
         reply = rpc.BrokerStub(channel).Explain(
             pb.ExplainRequest(session_id=session_id),
@@ -430,5 +430,6 @@ def _not_served(url: str, exc: Any) -> Exception:
     answered, leader = not_leading(exc)
     place = "this run's own address" if url.startswith("unix-abstract:") else url
     text = f"the broker at {place} does not answer ({code}: {details})"
-    error = PoolUnreachable(details if answered else text)
+    remedy = calling.tls_remedy(url, details)
+    error = PoolUnreachable(details if answered else text, remedy=remedy)
     return NotServed(error, answered=answered, leader=leader)

@@ -9,8 +9,8 @@ from typing import Any
 
 import grpc.aio
 
-from cupool.addresses import grpc_target
 from cupool.brokers import Brokers, not_leading
+from cupool.calling import aio_channel
 from cupool.proto.v1 import pool_pb2 as pb
 from cupool.proto.v1 import pool_pb2_grpc as rpc
 
@@ -34,18 +34,22 @@ class Dialer:
 
     Args:
         url: of one or several brokers.
+        ca: file of the certificates that they may have, see `calling.channel`.
+        token: proves that this server may join; "" = none.
 
     Raises:
         ConfigurationError: that is no address.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, ca: str = "", token: str = "") -> None:
         self._brokers = Brokers(url)
+        self._ca = ca
+        self._metadata = (("cupool-server-token", token),) if token else ()
         self._channels: dict[str, grpc.aio.Channel] = {}
 
     async def __call__(self, events: AsyncIterator[pb.NodeEvent]) -> AsyncGenerator[pb.NodeCommand]:
         stub = rpc.NodeStub(self._channel(self._brokers.current))  # type: ignore[no-untyped-call]
-        call = stub.Serve()
+        call = stub.Serve(metadata=self._metadata)
         # Written by a task of ours: gRPC's own would outlive a call that fails.
         writing = asyncio.create_task(_write(call, events))
         try:
@@ -64,8 +68,7 @@ class Dialer:
 
     def _channel(self, url: str) -> grpc.aio.Channel:
         if url not in self._channels:
-            target = grpc_target(url)
-            self._channels[url] = grpc.aio.insecure_channel(target, options=_CHANNEL_OPTIONS)
+            self._channels[url] = aio_channel(url, self._ca, _CHANNEL_OPTIONS)
         return self._channels[url]
 
     async def close(self) -> None:

@@ -9,7 +9,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cupool.addresses import check_bind, machine
+from cupool.addresses import check_bind, is_local, machine, split_host_port
+from cupool.brokers import split_brokers
+from cupool.calling import is_secure
 from cupool.config import load
 from cupool.errors import ConfigurationError
 from cupool.pool_server import lifecycle
@@ -29,6 +31,7 @@ from cupool.pool_server.workers import WorkerPool
 log = logging.getLogger("cupool.server")
 
 _CLOSE_WITHIN_S = 6.0
+_SAFE = "reach the broker by TLS (grpcs://), and leave --encrypt on or auto"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,9 @@ class ServeOptions:
     mock_memory_check: bool = True
     null: int = 0
     data_host: str = "127.0.0.1"
+    encrypt: str = "auto"
+    ca: str = ""
+    server_token: str = field(default="", repr=False)
     warm: int = 1
     grace_s: float = 30.0
     drain_timeout_s: float = 25.0
@@ -90,6 +96,9 @@ def options(
         mock_memory_check=settings.mock_memory_check,
         null=null,
         data_host=settings.data_host,
+        encrypt=settings.encrypt,
+        ca=settings.ca,
+        server_token=settings.server_token,
         warm=settings.warm,
         grace_s=settings.grace,
         drain_timeout_s=settings.drain_timeout,
@@ -153,10 +162,10 @@ async def serve(options: ServeOptions) -> None:
     """
     stop = lifecycle.Stop()
     for host in (options.data_host, *options.location.hosts.values()):
-        warning = check_bind(host, insecure=options.insecure_bind)
+        warning = check_bind(host, _missing(options), _SAFE, insecure=options.insecure_bind)
         if warning:
             log.warning(warning)
-    dialer = Dialer(options.broker)
+    dialer = Dialer(options.broker, options.ca, options.server_token)
     offers = await find_offers(options)
     name = options.name or os.uname().nodename
     workers = WorkerPool([offer.device.kind for offer in offers], options.warm)
@@ -166,6 +175,7 @@ async def serve(options: ServeOptions) -> None:
         dialer,
         workers,
         data_host=options.data_host,
+        encrypt=options.encrypt,
         host=machine(),
         grace_s=options.grace_s,
         location=options.location,
@@ -184,6 +194,16 @@ async def serve(options: ServeOptions) -> None:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await dialer.close()
+
+
+def _missing(options: ServeOptions) -> str:
+    """Return what keeps strangers on the network from being kept out of sessions."""
+    if options.encrypt == "off":
+        return "what travels can be read on the way"
+    if is_secure(options.broker) or options.broker.startswith("unix-abstract:"):
+        return ""
+    local = all(is_local(split_host_port(url)[0]) for url in split_brokers(options.broker))
+    return "" if local else "the broker's tokens and keys can be read on the way"
 
 
 async def _announce(daemon: Daemon, options: ServeOptions) -> None:

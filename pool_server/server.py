@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from cupool import __version__
+from cupool.addresses import is_local
 from cupool.pool_server.offers import Location, Offer
 from cupool.pool_server.session.control import (
     Close,
@@ -34,7 +35,7 @@ from cupool.pool_server.session.control import (
 )
 from cupool.pool_server.workers import Worker, WorkerPool
 from cupool.proto.v1 import pool_pb2 as pb
-from cupool.transport.channel import LOCAL_CARRIERS
+from cupool.transport.channel import ENCRYPTED, LOCAL_CARRIERS
 
 log = logging.getLogger("cupool.server")
 
@@ -43,6 +44,10 @@ Dial: TypeAlias = Callable[[AsyncIterator[pb.NodeEvent]], AsyncGenerator[pb.Node
 
 _OPEN_WITHIN_S = 15.0
 _CLOSE_WITHIN_S = 5.0
+_NOT_ENCRYPTED = (
+    "this server encrypts what leaves its machine, which the carrier {} cannot: "
+    "cupool run --carrier tcp, or cupool serve --encrypt off"
+)
 _BACKOFF_S = (0.1, 0.5)
 _EVENTS_LIMIT = 20_000
 _FAULTS = 3
@@ -107,6 +112,7 @@ class Daemon:
         dial: opens the stream to the broker.
         workers: where worker processes come from.
         data_host: where the workers listen.
+        encrypt: what they send over networks: "auto" (not on loopback), "on" or "off".
         host: identifies the machine, see `cupool.host`.
         grace_s: how long a worker waits for a client whose link broke.
         location: where the server is and whom it is for.
@@ -120,6 +126,7 @@ class Daemon:
         workers: WorkerPool,
         *,
         data_host: str = "127.0.0.1",
+        encrypt: str = "auto",
         host: str = "",
         grace_s: float = 30.0,
         location: Location | None = None,
@@ -131,6 +138,7 @@ class Daemon:
         self.changed = asyncio.Event()
         self._dial = dial
         self._data_host = data_host
+        self._encrypt = encrypt
         self._host = host
         self._grace_s = grace_s
         self._location = location or Location()
@@ -152,8 +160,9 @@ class Daemon:
     async def run(self) -> None:
         """Stay registered with the broker until cancelled; a lost stream is dialled again."""
         delay_s, most_s = _BACKOFF_S
-        told = False
+        told = told_denied = False
         while True:
+            denied = False
             self.registered.clear()
             try:
                 await self._converse()
@@ -162,13 +171,13 @@ class Daemon:
                 why = str(exc)
             except Exception as exc:
                 why = _grpc_words(exc)
-                delay_s = _DENIED_S if _is_denied(exc) else delay_s
+                denied = _is_denied(exc)
             if self.registered.is_set():
-                delay_s, told = _BACKOFF_S[0], False
-            if not told:
+                delay_s, told, told_denied = _BACKOFF_S[0], False, False
+            if not told or (denied and not told_denied):  # it may have been just away before
                 log.warning("no stream to the broker, trying again", extra={"why": why})
-                told = True
-            await asyncio.sleep(delay_s * random.uniform(0.5, 1.0))
+                told, told_denied = True, denied
+            await asyncio.sleep((_DENIED_S if denied else delay_s) * random.uniform(0.5, 1.0))
             delay_s = min(most_s, delay_s * 2)
 
     async def _converse(self) -> None:
@@ -272,6 +281,9 @@ class Daemon:
             return self._failed(order.session_id, f"there is no GPU {order.device_ordinal}")
         if order.session_id in self._sessions:
             return None
+        urls = [self._listen_url(each, order.terms.partition) for each in order.carriers]
+        if not any(urls):
+            return self._failed(order.session_id, _NOT_ENCRYPTED.format(", ".join(order.carriers)))
         try:
             worker = self.workers.take(offer.device.kind)
         except OSError as exc:
@@ -291,7 +303,7 @@ class Daemon:
                 ordinal=order.device_ordinal,
                 server=self.name,
                 memory_bytes=order.memory_bytes,
-                urls=[self._listen_url(each, order.terms.partition) for each in order.carriers],
+                urls=[url for url in urls if url],
                 connect_within_s=order.connect_within_s,
                 grace_s=self._grace_s,
                 row=row,
@@ -303,9 +315,14 @@ class Daemon:
         self.changed.set()
 
     def _listen_url(self, carrier: str, partition: str) -> str:
+        """Return where to listen, "" if what must be encrypted cannot be on this carrier."""
         if carrier in LOCAL_CARRIERS:
             return f"{carrier}://"
         host = self._location.hosts.get(partition, self._data_host)
+        if self._encrypt == "on" or (self._encrypt == "auto" and not is_local(host)):
+            carrier = ENCRYPTED.get(carrier, "")
+        if not carrier:
+            return ""
         host = f"[{host}]" if ":" in host else host
         return f"{carrier}://{host}:0"
 

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from cupool.addresses import is_local
 from cupool.errors import ConfigurationError, PoolUnreachable
 from cupool.proto.messages import Frame
 
@@ -112,6 +113,20 @@ CARRIERS: dict[str, str] = {
 
 LOCAL_CARRIERS = frozenset({"unix", "zmq+ipc"})
 """Those that reach only the same machine."""
+ENCRYPTED = {"zmq+tcp": "zmq+curve"}
+"""Carriers between machines, and what they are called encrypted."""
+
+
+def is_private(url: str) -> bool:
+    """Whether nobody on the network can read what goes to a listener's URL."""
+    scheme, _, rest = url.partition("://")
+    host = rest.rpartition(":")[0].removeprefix("[").removesuffix("]")
+    return (
+        scheme in LOCAL_CARRIERS
+        or scheme in ENCRYPTED.values()
+        or rest.startswith("unix-abstract:")
+        or is_local(host)
+    )
 
 
 def _carrier(url: str) -> object:

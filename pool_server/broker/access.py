@@ -19,6 +19,8 @@ class Tokens(Protocol):
 
     def proves(self, tenant: str, given: str) -> bool: ...
 
+    def server_fault(self, name: str, given: str) -> str: ...
+
 
 def metadata(context: Context, key: str) -> str:
     """Return what a call carries under a key, "" if nothing."""
@@ -93,6 +95,12 @@ class Access:
         """Whether it is proven to come from a tenant."""
         given = metadata(context, "cupool-tenant-token")
         return self._tenants is not None and self._tenants.proves(tenant, given)
+
+    def join(self, context: Context, server: str) -> str:
+        """May it offer GPUs as this server?"""
+        if self._tenants is None:
+            return ""
+        return self._tenants.server_fault(server, metadata(context, "cupool-server-token"))
 
     def look(self, context: Context, tenant: str) -> str:
         """May it see what a tenant sees, or ("") everything?"""

@@ -15,6 +15,7 @@ import grpc.aio
 from google.protobuf.runtime_version import VersionError
 
 from cupool.addresses import check_bind, split_host_port
+from cupool.calling import is_secure, read_pem
 from cupool.errors import ConfigurationError
 from cupool.pool_server import lifecycle
 from cupool.pool_server.broker.access import Access
@@ -34,6 +35,8 @@ from cupool.proto.v1 import pool_pb2_grpc as rpc
 log = logging.getLogger("cupool.broker")
 
 _LAST_WORD_S = 0.5
+_TLS = "give both:   cupool broker --tls-cert FILE --tls-key FILE"
+_SAFE = f"{_TLS}\nand --tenants FILE with [servers] and others = false, see docs/security.md"
 
 
 async def serve(
@@ -46,17 +49,19 @@ async def serve(
     admin_token: str = "",
     tenants: str = "",
     policy: str = "",
+    tls: tuple[str, str] = ("", ""),
 ) -> None:
     """Run a broker until SIGTERM.
 
     Args:
-        listen: `grpc://host:port` (0 lets the system choose) or `unix-abstract:name`.
+        listen: `grpc[s]://host:port` (0 lets the system choose) or `unix-abstract:name`.
         url_file: the real address is written there once the broker answers.
         audit_log: file of the audit log, "" = none.
         state: the store, see `open_store`; "" = nothing outlives this process.
         admin_token: what commands of administrators must carry, "" = they must come from here.
         tenants: file of their tokens, "" = a tenant is who he says he is.
         policy: of placement, for requests that name none; "" = best fit.
+        tls: files of the certificate chain and of its key; given, the broker speaks only TLS.
 
     Raises:
         ConfigurationError: the address is wrong, taken, or open to other machines; there can be
@@ -65,23 +70,19 @@ async def serve(
     stop = lifecycle.Stop()
     audit = Audit(audit_log)
     server = grpc.aio.server(options=SERVER_OPTIONS)
-    url = _bind(server, listen, insecure=insecure_bind)
+    tokens = TenantTokens(tenants) if tenants else None
+    url = _bind(server, listen, _missing(tls, tokens), tls, insecure=insecure_bind)
     clock = _wall_clock() if state else time.monotonic
-    who_may = Access(admin_token=admin_token, tenants=TenantTokens(tenants) if tenants else None)
+    who_may = Access(admin_token=admin_token, tenants=tokens)
     broker = BrokerService(url, _limits(policy), audit=audit, clock=clock, who_may=who_may)
     store = await _open(state) if state else None
     election: asyncio.Task[None] | None = None
     if store is not None:
-        broker.follow(None, "it has just started")
-        holder = f"{os.uname().nodename}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        election = asyncio.create_task(Election(store, broker, holder, url).run())
+        election = _elect(store, broker, url)
     _add_services(broker, server)
     health = await _add_extras(server)
     await server.start()
-    log.info("broker listens", extra={"url": url})
-    if url_file:
-        lifecycle.write_atomically(url_file, url + "\n")
-    notify(f"READY=1\nSTATUS=listening at {url}")
+    _announce(url, url_file)
     watchdog = asyncio.create_task(feed_watchdog())
     await lifecycle.until_stopped(stop, election)
     notify("STOPPING=1")
@@ -96,6 +97,20 @@ async def serve(
     with contextlib.suppress(asyncio.CancelledError):
         await server.stop(_LAST_WORD_S)
     log.info("broker stopped; sessions go on without it")
+
+
+def _elect(store: Store, broker: BrokerService, url: str) -> asyncio.Task[None]:
+    """Take part in the election of the broker that leads."""
+    broker.follow(None, "it has just started")
+    holder = f"{os.uname().nodename}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+    return asyncio.create_task(Election(store, broker, holder, url).run())
+
+
+def _announce(url: str, url_file: str) -> None:
+    log.info("broker listens", extra={"url": url})
+    if url_file:
+        lifecycle.write_atomically(url_file, url + "\n")
+    notify(f"READY=1\nSTATUS=listening at {url}")
 
 
 def _limits(policy: str) -> Limits:
@@ -138,25 +153,55 @@ async def _open(state: str) -> Store:
     return store
 
 
-def _bind(server: grpc.aio.Server, listen: str, *, insecure: bool) -> str:
+def _missing(tls: tuple[str, str], tokens: TenantTokens | None) -> str:
+    """Return what keeps strangers on the network from being kept out."""
+    readable = "" if all(tls) else "what it is told can be read on the way"
+    unproven = "nobody has to prove who they are" if tokens is None else tokens.missing()
+    return " and ".join(fault for fault in (readable, unproven) if fault)
+
+
+def _bind(
+    server: grpc.aio.Server, listen: str, missing: str, tls: tuple[str, str], *, insecure: bool
+) -> str:
     """Open the port; return the URL with the port that was really bound."""
+    credentials = _credentials(listen, tls)
     if listen.startswith("unix-abstract:"):
         target = listen
     else:
         host, port = split_host_port(listen)
-        warning = check_bind(host, insecure=insecure)
+        warning = check_bind(host, missing, _SAFE, insecure=insecure)
         if warning:
             log.warning(warning)
         host = f"[{host}]" if ":" in host else host
         target = f"{host}:{port}"
     try:
-        bound = server.add_insecure_port(target)
+        if credentials is None:
+            bound = server.add_insecure_port(target)
+        else:
+            bound = server.add_secure_port(target, credentials)
     except RuntimeError:
         raise ConfigurationError(
             f"{listen} cannot be bound: it is in use or not this machine's",
             remedy="choose another:   cupool broker --listen grpc://127.0.0.1:0",
         ) from None
-    return listen if target == listen else f"grpc://{host}:{bound}"
+    scheme = "grpc" if credentials is None else "grpcs"
+    return listen if target == listen else f"{scheme}://{host}:{bound}"
+
+
+def _credentials(listen: str, tls: tuple[str, str]) -> grpc.ServerCredentials | None:
+    if not any(tls):
+        if is_secure(listen):
+            raise ConfigurationError(
+                f"{listen} asks for TLS, which needs a certificate", remedy=_TLS
+            )
+        return None
+    if not all(tls) or listen.startswith("unix-abstract:"):
+        raise ConfigurationError(
+            "TLS needs a certificate, its key, and a network address", remedy=_TLS
+        )
+    chain = read_pem(tls[0], "the broker's certificate", "CUPOOL_TLS_CERT")
+    key = read_pem(tls[1], "the broker's key", "CUPOOL_TLS_KEY")
+    return grpc.ssl_server_credentials([(key, chain)])
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import itertools
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from functools import partial
 from typing import NoReturn, TypeAlias
 
 import grpc
@@ -77,7 +78,7 @@ class BrokerService(rpc.BrokerServicer):
         self._clock = clock
         self.state = BrokerState(clock(), limits, settled=settled)
         self.standing = Standing()
-        self._who_may = who_may or access.Access()
+        self.who_may = who_may or access.Access()
         self._numbers = itertools.count(1)
         self._clients: dict[int, asyncio.Queue[pb.AcquireEvent | NotLeading]] = {}
         self._servers: dict[int, asyncio.Queue[pb.NodeCommand | None]] = {}
@@ -120,7 +121,7 @@ class BrokerService(rpc.BrokerServicer):
     ) -> AsyncIterator[pb.AcquireEvent]:
         await self.authorise(context, writes=True)
         wish = convert.wish(request)
-        fault = "" if self._is_of_job(wish) else self._who_may.speak_for(context, wish.tenant)
+        fault = "" if self._is_of_job(wish) else self.who_may.speak_for(context, wish.tenant)
         if fault:
             self._denied(context, fault, tenant=wish.tenant)
             refusal = pb.Refusal(reason="denied", message=fault, remedy=words.TENANT_TOKEN)
@@ -223,7 +224,7 @@ class BrokerService(rpc.BrokerServicer):
             refusal = NotLeading(words.store(self.standing.trouble))
         if refusal is not None:
             await unavailable(context, refusal)
-        fault = self._who_may.job(context)
+        fault = self.who_may.job(context)
         if fault:
             await abort(context, grpc.StatusCode.UNAUTHENTICATED, "denied", fault)
 
@@ -237,7 +238,7 @@ class BrokerService(rpc.BrokerServicer):
     async def authorise_admin(self, context: Context) -> None:
         """Let a command that changes the pool go on if an administrator gave it."""
         await self.authorise(context, writes=True)
-        fault = self._who_may.administer(context)
+        fault = self.who_may.administer(context)
         if fault:
             self._denied(context, fault)
             await abort(context, grpc.StatusCode.PERMISSION_DENIED, "denied", fault)
@@ -245,7 +246,7 @@ class BrokerService(rpc.BrokerServicer):
     async def authorise_look(self, context: Context, tenant: str = "") -> None:
         """Let a call see what a tenant sees, or ("") everything, if it may."""
         await self.authorise(context)
-        fault = self._who_may.look(context, tenant)
+        fault = self.who_may.look(context, tenant)
         if fault:
             self._denied(context, fault, tenant=tenant)
             await abort(context, grpc.StatusCode.PERMISSION_DENIED, "denied", fault)
@@ -269,14 +270,20 @@ class BrokerService(rpc.BrokerServicer):
             return False
         given = convert.token_hash(access.metadata(context, "cupool-job-token"))
         of_job = given != "" and access.equal(given, lease.job_token_hash)
-        return of_job or self._who_may.is_tenant(context, lease.terms.tenant)
+        return of_job or self.who_may.is_tenant(context, lease.terms.tenant)
 
     # ------------------------------------------------------------ servers
 
     async def serve_node(
-        self, events: AsyncIterator[pb.NodeEvent], address: str = ""
+        self,
+        events: AsyncIterator[pb.NodeEvent],
+        address: str = "",
+        may_join: Callable[[str], str] = lambda name: "",
     ) -> AsyncGenerator[pb.NodeCommand]:
         """Talk with one server until its events end; yields commands for it.
+
+        Args:
+            may_join: says why a server may not join under a name, "" if it may.
 
         Raises:
             Rejected: it may not join.
@@ -292,6 +299,9 @@ class BrokerService(rpc.BrokerServicer):
         refusal = self.standing.refusal()
         if refusal is not None:
             raise refusal
+        if fault := may_join(hello.name):
+            self.audit.write("server-rejected", server=hello.name[:200], why=fault)
+            raise Rejected("denied", fault)
         commands: asyncio.Queue[pb.NodeCommand | None] = asyncio.Queue()
         self._servers[link] = commands
         limits = self.state.limits
@@ -443,6 +453,13 @@ class BrokerService(rpc.BrokerServicer):
         self.audit.close()
 
 
+_INVALID = grpc.StatusCode.INVALID_ARGUMENT
+_REJECTED = {
+    "name_taken": grpc.StatusCode.ALREADY_EXISTS,
+    "denied": grpc.StatusCode.PERMISSION_DENIED,
+}
+
+
 class NodeService(rpc.NodeServicer):
     """The servers' side of a broker, for those that come over the network."""
 
@@ -453,12 +470,11 @@ class NodeService(rpc.NodeServicer):
         self, events: AsyncIterator[pb.NodeEvent], context: Context
     ) -> AsyncIterator[pb.NodeCommand]:
         try:
-            async for command in self._broker.serve_node(events, context.peer()):
+            may_join = partial(self._broker.who_may.join, context)
+            async for command in self._broker.serve_node(events, context.peer(), may_join):
                 yield command
         except Rejected as exc:
-            taken = exc.reason == "name_taken"
-            code = grpc.StatusCode.ALREADY_EXISTS if taken else grpc.StatusCode.INVALID_ARGUMENT
-            await abort(context, code, exc.reason, str(exc))
+            await abort(context, _REJECTED.get(exc.reason, _INVALID), exc.reason, str(exc))
         except NotLeading as exc:
             await unavailable(context, exc)
 

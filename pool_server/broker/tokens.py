@@ -1,8 +1,11 @@
-"""Tenants that are who they say they are: a file of their tokens, read again when it changes.
+"""Tenants and servers that are who they say: a file of their tokens, read again when it changes.
 
 others = false          # tenants that are not named here are refused; true if left out
 [tokens]
 vision = "6f1d..."      # at least 16 characters
+[servers]               # if there are any, servers have to prove that they may join
+lab-a = "90ab..."
+"*" = "77c1..."         # of all that are not named
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ _MOST_BYTES = 4 << 20
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens: dict[str, str] = {}
+    servers: dict[str, str] = {}
     others: bool = True
 
 
@@ -56,6 +60,26 @@ class TenantTokens:
         token = self._file.tokens.get(tenant)
         return token is not None and equal(given, token)
 
+    def server_fault(self, name: str, given: str) -> str:
+        """Say why a server with this token may not join under a name, "" if it may."""
+        self._refresh()
+        servers = self._file.servers
+        if not servers:
+            return ""
+        token = servers.get(name) or servers.get("*")
+        if token is None:
+            return f"this pool knows no server {name!r}"
+        if not given:
+            return f"server {name!r} has to prove with a token that it may join, and gave none"
+        return "" if equal(given, token) else f"the token is not that of server {name!r}"
+
+    def missing(self) -> str:
+        """Say who need prove nothing, "" if everybody must."""
+        faults = [] if self._file.servers else ["servers need not prove that they may join"]
+        if self._file.others:
+            faults.append("tenants that are not named need prove nothing")
+        return " and ".join(faults)
+
     def _refresh(self) -> None:
         try:
             if self._version() != self._read:
@@ -81,12 +105,13 @@ class TenantTokens:
         except (OSError, ValueError) as exc:
             why = exc.strerror if isinstance(exc, OSError) else str(exc)
             raise _unusable(f"the tenants' tokens in {self._path} cannot be read: {why}") from None
-        for tenant, token in found.tokens.items():
-            if len(token) < _LEAST_CHARS or not (token.isascii() and token.isprintable()):
-                raise _unusable(
-                    f"the token of tenant {tenant!r} in {self._path} must have at least "
-                    f"{_LEAST_CHARS} characters, all of them printable ASCII"
-                )
+        for kind, table in (("tenant", found.tokens), ("server", found.servers)):
+            for name, token in table.items():
+                if len(token) < _LEAST_CHARS or not (token.isascii() and token.isprintable()):
+                    raise _unusable(
+                        f"the token of {kind} {name!r} in {self._path} must have at least "
+                        f"{_LEAST_CHARS} characters, all of them printable ASCII"
+                    )
         if mode & stat.S_IROTH:
             log.warning("others can read the tenants' tokens", extra={"path": self._path})
         return found

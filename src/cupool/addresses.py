@@ -1,6 +1,7 @@
-"""Addresses of the control plane: `grpc://host:port` and `unix-abstract:name`.
+"""Addresses of the control plane: `grpc://host:port`, with TLS `grpcs://host:port`, and
+`unix-abstract:name`.
 
-Until peers prove who they are, everything listens on loopback or local sockets only; other
+Where peers do not prove who they are, everything listens on loopback or local sockets only; other
 addresses must be asked for by name.
 """
 
@@ -10,11 +11,11 @@ from cupool.errors import ConfigurationError
 
 DEFAULT_PORT = 7475
 DEFAULT_BROKER = f"grpc://127.0.0.1:{DEFAULT_PORT}"
-_FORMS = f"write grpc://HOST:PORT, e.g. {DEFAULT_BROKER}, or unix-abstract:NAME"
+_FORMS = f"write grpc://HOST:PORT, e.g. {DEFAULT_BROKER}, grpcs://HOST:PORT or unix-abstract:NAME"
 
 
 def split_host_port(url: str) -> tuple[str, int]:
-    """Return host and port of `grpc://host[:port]`; an IPv6 host comes without its brackets.
+    """Return host and port of `grpc[s]://host[:port]`; an IPv6 host comes without its brackets.
 
     Raises:
         ConfigurationError: not such an address.
@@ -25,7 +26,7 @@ def split_host_port(url: str) -> tuple[str, int]:
     if not colon or rest.endswith("]"):
         host, port = rest, str(DEFAULT_PORT)
     host = host.removeprefix("[").removesuffix("]")
-    if scheme != "grpc" or not separator or not host or not port.isdecimal():
+    if scheme not in ("grpc", "grpcs") or not separator or not host or not port.isdecimal():
         raise ConfigurationError(f"{url!r} is no address of a broker", remedy=_FORMS)
     if int(port) > 65535 or "/" in host:
         raise ConfigurationError(f"{url!r} is no address of a broker", remedy=_FORMS)
@@ -56,20 +57,25 @@ def is_local(host: str) -> bool:
         return False
 
 
-def check_bind(host: str, *, insecure: bool) -> str:
+def check_bind(host: str, missing: str, remedy: str, *, insecure: bool) -> str:
     """Decide whether to listen at a host; return a warning for people, or "".
 
+    Args:
+        missing: what keeps strangers from being kept out, "" = nothing is missing.
+        remedy: what to set for that.
+
     Raises:
-        ConfigurationError: other machines could reach it and nobody asked for that.
+        ConfigurationError: other machines could reach it, something is missing, and nobody asked
+            for that.
     """
-    if is_local(host):
+    if is_local(host) or not missing:
         return ""
     if not insecure:
         raise ConfigurationError(
-            f"{host} can be reached from other machines, and nobody has to prove who they are",
-            remedy="listen on 127.0.0.1 (default), or accept the risk with --insecure-bind",
+            f"{host} can be reached from other machines, and {missing}",
+            remedy=f"{remedy}\nor listen on 127.0.0.1, or accept the risk with --insecure-bind",
         )
-    return f"anybody who reaches {host} can use these GPUs: there is no authentication yet"
+    return f"{host} can be reached from other machines, and {missing}"
 
 
 def machine() -> str:

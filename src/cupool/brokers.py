@@ -63,7 +63,7 @@ class Brokers:
 
 
 def split_brokers(url: str) -> list[str]:
-    """Return the addresses in a list of brokers; all but the first may leave `grpc://` out.
+    """Return the addresses in a list of brokers; all but the first may leave the scheme out.
 
     Raises:
         ConfigurationError: one of them is no address.
@@ -72,9 +72,13 @@ def split_brokers(url: str) -> list[str]:
         return [url]
     found: list[str] = []
     for part in (each.strip() for each in url.split(",")):
-        each = part if "://" in part or not found else f"grpc://{part}"
+        each = part if "://" in part or not found else f"{found[0].partition('://')[0]}://{part}"
         split_host_port(each)
         found.append(each.rstrip("/"))
+    if len({each.partition("://")[0] for each in found}) > 1:
+        raise ConfigurationError(
+            f"{url!r} names brokers with TLS and without", remedy="write grpcs:// for all or none"
+        )
     if len(set(found)) != len(found):
         raise ConfigurationError(f"{url!r} names a broker twice", remedy="name each once")
     return found

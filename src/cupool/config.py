@@ -27,6 +27,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d|)", re.IGNORECASE)
 _BANDWIDTH = re.compile(r"(\d+(?:\.\d+)?)\s*([mgt]?)(?:bit(?:/s)?|bps)?", re.IGNORECASE)
 _CAPABILITY = re.compile(r"\d{1,2}(?:\.\d{1,2})?")
 PRIORITIES = ("low", "normal", "high", "urgent")
+ENCRYPTION = ("auto", "on", "off")
 SPREADS = ("", "same-server", "same-rack", "same-zone", "spread")
 _MANY = 1 << 31
 _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -146,6 +147,13 @@ def price(value: object) -> float:
     return number
 
 
+def encryption(value: object) -> str:
+    """Read whether data is encrypted: auto (where other machines could listen), on, off."""
+    if value not in ENCRYPTION:
+        raise ValueError(f"must be one of {', '.join(ENCRYPTION)}")
+    return str(value)
+
+
 def signal_name(value: object) -> str:
     """Read the name of a signal, "" for none: TERM, SIGUSR1."""
     import signal
@@ -259,6 +267,18 @@ class Settings:
     carrier: str = _setting(
         "CUPOOL_CARRIER", "auto", carrier, "how data travels: " + ", ".join(CARRIERS)
     )
+    encrypt: str = _setting(
+        "CUPOOL_ENCRYPT",
+        "auto",
+        encryption,
+        "encrypted data: auto: what `serve` sends to other machines; on: nothing else; off: never",
+    )
+    ca: str = _setting(
+        "CUPOOL_CA",
+        "",
+        text,
+        "file of certificates that a grpcs:// broker may have; empty: system's",
+    )
     mock: int = _setting(
         "CUPOOL_MOCK",
         0,
@@ -334,6 +354,13 @@ class Settings:
     )
     tenants: str = _setting(
         "CUPOOL_TENANTS", "", text, "file in which `broker` finds the tenants' tokens"
+    )
+    tls_cert: str = _setting(
+        "CUPOOL_TLS_CERT", "", text, "file of the certificate chain with which `broker` speaks TLS"
+    )
+    tls_key: str = _setting("CUPOOL_TLS_KEY", "", text, "file of that certificate's private key")
+    server_token: str = _setting(
+        "CUPOOL_SERVER_TOKEN", "", token, "proves to the broker that `serve` may join", secret=True
     )
     warm: int = _setting("CUPOOL_WARM", 1, whole(0, 64), "workers that `serve` keeps ready")
     grace: float = _setting(

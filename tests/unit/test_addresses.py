@@ -36,10 +36,11 @@ def test_what_is_no_address(url: str) -> None:
 def test_only_loopback_may_be_bound_unasked() -> None:
     assert is_local("localhost") and is_local("127.0.0.9") and is_local("::1")
     assert not is_local("0.0.0.0") and not is_local("gpu1")
-    assert check_bind("127.0.0.1", insecure=False) == ""
-    assert "no authentication" in check_bind("0.0.0.0", insecure=True)
-    with pytest.raises(ConfigurationError, match="--insecure-bind"):
-        check_bind("0.0.0.0", insecure=False)
+    assert check_bind("127.0.0.1", "it is open", "close it", insecure=False) == ""
+    assert check_bind("0.0.0.0", "", "", insecure=False) == ""
+    assert "and it is open" in check_bind("0.0.0.0", "it is open", "close it", insecure=True)
+    with pytest.raises(ConfigurationError, match=r"and it is open\n *close it\n.*--insecure-bind"):
+        check_bind("0.0.0.0", "it is open", "close it", insecure=False)
 
 
 def test_identities() -> None:

@@ -46,6 +46,23 @@ def test_a_tenant_with_a_token_must_give_it(tokens: Path) -> None:
     assert "no tenant 'guest'" in known.fault("guest", VISION)
 
 
+def test_a_server_must_prove_its_name_where_servers_have_tokens(tokens: Path) -> None:
+    known = TenantTokens(str(tokens))
+    assert known.server_fault("lab", "") == ""
+    assert known.missing() == (
+        "servers need not prove that they may join and "
+        "tenants that are not named need prove nothing"
+    )
+    tokens.write_text(f'others = false\n[servers]\nlab = "{VISION}"\n')
+    assert known.server_fault("lab", VISION) == ""
+    assert "gave none" in known.server_fault("lab", "")
+    assert "not that of server 'lab'" in known.server_fault("lab", SPEECH)
+    assert "knows no server 'other'" in known.server_fault("other", VISION)
+    tokens.write_text(f'others = false\n[servers]\nlab = "{VISION}"\n"*" = "{SPEECH}"\n')
+    assert known.server_fault("other", SPEECH) == "" and known.server_fault("lab", SPEECH)
+    assert known.missing() == ""
+
+
 def test_a_changed_file_is_read_again_and_a_broken_one_is_not_believed(tokens: Path) -> None:
     known = TenantTokens(str(tokens))
     fresh = tokens.with_suffix(".new")

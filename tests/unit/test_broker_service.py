@@ -68,7 +68,7 @@ async def broker(
     limits: Limits = FAST, **who_may: Any
 ) -> AsyncIterator[tuple[grpc.aio.Channel, BrokerService]]:
     server = grpc.aio.server()
-    url = process._bind(server, "grpc://127.0.0.1:0", insecure=False)
+    url = process._bind(server, "grpc://127.0.0.1:0", "", ("", ""), insecure=False)
     service = BrokerService(url, limits, who_may=access.Access(**who_may))
     rpc.add_BrokerServicer_to_server(service, server)  # type: ignore[no-untyped-call]
     rpc.add_NodeServicer_to_server(NodeService(service), server)  # type: ignore[no-untyped-call]
@@ -340,11 +340,11 @@ def test_the_pools_policy_is_for_requests_that_name_none(drive: Drive) -> None:
 def test_a_taken_port_is_an_error(drive: Drive) -> None:
     async def main() -> None:
         server = grpc.aio.server(options=service.SERVER_OPTIONS)
-        url = process._bind(server, "grpc://127.0.0.1:0", insecure=False)
+        url = process._bind(server, "grpc://127.0.0.1:0", "", ("", ""), insecure=False)
         other = grpc.aio.server(options=service.SERVER_OPTIONS)
         with pytest.raises(ConfigurationError, match="in use"):
-            process._bind(other, url, insecure=False)
+            process._bind(other, url, "", ("", ""), insecure=False)
         with pytest.raises(ConfigurationError, match="--insecure-bind"):
-            process._bind(other, "grpc://0.0.0.0:0", insecure=False)
+            process._bind(other, "grpc://0.0.0.0:0", "x", ("", ""), insecure=False)
 
     drive(main())

@@ -68,7 +68,7 @@ class Broker:
 @contextlib.asynccontextmanager
 async def broker(memory: Memory) -> AsyncIterator[Broker]:
     server = grpc.aio.server()
-    url = process._bind(server, "grpc://127.0.0.1:0", insecure=False)
+    url = process._bind(server, "grpc://127.0.0.1:0", "", ("", ""), insecure=False)
     service = BrokerService(url, Limits(silence_s=60.0, reconnect_s=0.1, settle_s=0.0))
     service.follow(None, "it has just started")
     store = FaultyStore(memory)

@@ -23,6 +23,7 @@ def not_served(url: str, *, answered: bool, leader: str = "") -> NotServed:
         ("grpc://a:1,b:2, c:3", [A, B, C]),
         ("grpc://a:1/,grpc://b:2/", [A, B]),
         ("grpc://[::1]:5,[::2]:5", ["grpc://[::1]:5", "grpc://[::2]:5"]),
+        ("grpcs://a:1,b:2", ["grpcs://a:1", "grpcs://b:2"]),
         ("unix-abstract:a,b", ["unix-abstract:a,b"]),
     ],
 )
@@ -30,7 +31,9 @@ def test_lists_of_brokers(url: str, found: list[str]) -> None:
     assert split_brokers(url) == found
 
 
-@pytest.mark.parametrize("url", ["", "a:1", "grpc://a:1,", "grpc://a:1,http://b", f"{A},{A}"])
+@pytest.mark.parametrize(
+    "url", ["", "a:1", "grpc://a:1,", "grpc://a:1,http://b", "grpcs://a:1,grpc://b:2", f"{A},{A}"]
+)
 def test_what_is_no_list_of_brokers(url: str) -> None:
     with pytest.raises(ConfigurationError):
         split_brokers(url)

@@ -97,14 +97,16 @@ def broker(
         ),
     ] = "",
     tenants: Annotated[
-        str | None, typer.Option(help="File of the tenants' tokens; see docs/pool.md.")
+        str | None, typer.Option(help="File of the tenants' and servers' tokens.")
     ] = None,
     policy: Annotated[
         str | None,
         typer.Option(help="How a place is chosen for requests that do not say: bestfit, fgd, ..."),
     ] = None,
+    tls_cert: Annotated[str | None, typer.Option(help="File of the TLS certificate.")] = None,
+    tls_key: Annotated[str | None, typer.Option(help="File of its private key.")] = None,
     insecure_bind: Annotated[
-        bool, typer.Option("--insecure-bind", help="Let other machines in, unauthenticated.")
+        bool, typer.Option("--insecure-bind", help="Let other machines in though it is unsafe.")
     ] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose")] = False,
 ) -> None:
@@ -112,7 +114,8 @@ def broker(
     from cupool.config import load
 
     given = {"listen": listen, "audit_log": audit_log, "state": state}
-    settings = load(given | {"tenants": tenants, "policy": policy}).settings
+    given |= {"tenants": tenants, "policy": policy, "tls_cert": tls_cert, "tls_key": tls_key}
+    settings = load(given).settings
     with server_extra():
         from cupool.pool_server import lifecycle, logs
         from cupool.pool_server.broker import process
@@ -127,6 +130,7 @@ def broker(
             admin_token=admin_token,
             tenants=settings.tenants,
             policy=settings.policy,
+            tls=(settings.tls_cert, settings.tls_key),
         )
     )
 

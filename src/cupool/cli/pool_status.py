@@ -46,21 +46,22 @@ def ask(url: str, service: str, method: str, request: Any) -> Any:
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     import grpc
 
-    from cupool.addresses import grpc_target
     from cupool.brokers import ask_leader
+    from cupool.calling import channel
     from cupool.config import load
     from cupool.proto.v1 import pool_pb2_grpc as rpc
 
     tokens = {
         f"cupool-{who}-token": os.environ.get(f"CUPOOL_{who.upper()}_TOKEN", "") for who in _WHO
     }
-    tokens["cupool-tenant-token"] = load().settings.tenant_token
+    settings = load().settings
+    tokens["cupool-tenant-token"] = settings.tenant_token
     metadata = tuple((key, token) for key, token in tokens.items() if token)
 
     def one(address: str) -> Any:
-        with grpc.insecure_channel(grpc_target(address)) as channel:
+        with channel(address, settings.ca) as opened:
             try:
-                stub = getattr(rpc, f"{service}Stub")(channel)
+                stub = getattr(rpc, f"{service}Stub")(opened)
                 return getattr(stub, method)(request, timeout=_WITHIN_S, metadata=metadata)
             except grpc.RpcError as exc:
                 raise _failure(address, exc) from None
@@ -70,6 +71,7 @@ def ask(url: str, service: str, method: str, request: Any) -> Any:
 
 def _failure(url: str, exc: Any) -> Exception:
     from cupool.brokers import NotServed, not_leading
+    from cupool.calling import tls_remedy
 
     code = getattr(exc.code(), "name", "UNKNOWN")
     if code == "INVALID_ARGUMENT":
@@ -85,6 +87,7 @@ def _failure(url: str, exc: Any) -> Exception:
     answered, leader = not_leading(exc)
     text = str(exc.details()) if answered else f"no broker answers at {url} ({code})"
     remedy = "try again in a few seconds" if answered else _REMEDY
+    remedy = tls_remedy(url, str(exc.details())) or remedy
     return NotServed(PoolUnreachable(text, remedy=remedy), answered=answered, leader=leader)
 
 

@@ -47,6 +47,7 @@ def serve(
     ] = None,
     cost: Annotated[str | None, typer.Option(help="Relative price of its GPUs, e.g. 2.5.")] = None,
     data_host: Annotated[str | None, typer.Option(help="Where sessions listen.")] = None,
+    encrypt: Annotated[str | None, typer.Option(help="Sessions' data: auto, on or off.")] = None,
     warm: Annotated[int | None, typer.Option(help="Workers to keep ready.")] = None,
     grace: Annotated[
         str | None, typer.Option(help="How long to keep a session whose client is away.")
@@ -58,7 +59,7 @@ def serve(
         str, typer.Option(help="Write the server's name to this file once it has joined.")
     ] = "",
     insecure_bind: Annotated[
-        bool, typer.Option("--insecure-bind", help="Let other machines in, unauthenticated.")
+        bool, typer.Option("--insecure-bind", help="Let other machines in though it is unsafe.")
     ] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose")] = False,
 ) -> None:
@@ -70,6 +71,7 @@ def serve(
     given |= {"mock_model": mock_model, "server_zone": zone, "rack": rack, "partition": partition}
     given |= {"partition_hosts": partition_hosts, "link": link, "taints": taints, "warm": warm}
     given |= {"data_host": data_host, "cost": cost, "grace": grace, "drain_timeout": drain_timeout}
+    given["encrypt"] = encrypt
     with server_extra():
         from cupool.pool_server import lifecycle, logs, process
     logs.configure(verbose=verbose)
