@@ -257,7 +257,9 @@ def test_a_worker_is_not_given_the_daemons_tokens(
     drive: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUPOOL_SERVER_TOKEN", "a-secret-of-the-daemon")
+    monkeypatch.setenv("CUPOOL_TENANT_TOKEN", "a-secret-of-the-daemon")
     monkeypatch.setenv("CUPOOL_MOCK_MODEL", "what-it-may-know")
+    monkeypatch.setenv("CUPOOL_JOB_TOKEN", "of-the-job-that-runs-it")
 
     async def main() -> None:
         over = asyncio.Event()
@@ -268,6 +270,8 @@ def test_a_worker_is_not_given_the_daemons_tokens(
         worker.kill()
         await over.wait()
         assert b"what-it-may-know" in environ and b"a-secret-of-the-daemon" not in environ
+        # A pool within a job of another pool: its devices are reached with the job's token.
+        assert b"of-the-job-that-runs-it" in environ
 
     drive(main())
 
