@@ -44,6 +44,11 @@ class Handle:
         self.charged_bytes = -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         self.session.used_bytes += self.charged_bytes
 
+    def discharge(self) -> None:
+        """Account for memory that was not to be had."""
+        self.session.used_bytes -= self.charged_bytes
+        self.charged_bytes = 0
+
     def __del__(self) -> None:
         try:
             session = self.session

@@ -62,6 +62,8 @@ def _options() -> list[tuple[str, int]]:
     ]
 
 
+_LAST_EVENT_S = 1.0
+
 _leaked: list[object] = []  # what a forked child must never destroy
 
 
@@ -173,6 +175,10 @@ class GrpcChannel(Channel):
             self._over.wait(linger_s)
         self._hang_up()
         self._outgoing.finish("closed at this end", forget=True)
+        # gRPC's thread has done with the call before the call may go: at the interpreter's end
+        # its `__del__` would wait for a lock that the thread keeps for ever.
+        self._over.wait(_LAST_EVENT_S)
+        self._hang_up = lambda: None
         self._release()
 
     def abandon(self) -> None:

@@ -14,6 +14,11 @@ from cupool.errors import ConfigurationError
 
 Options = Sequence[tuple[str, Any]]
 
+_NO_THREAD = ("SingleThreadedUnaryStream", 1)
+"""`grpc.experimental.ChannelOptions.SingleThreadedUnaryStream`: who reads a stream of answers does
+so in his own thread. Otherwise gRPC starts one, a daemon; if the interpreter ends while it holds
+the call's lock, and an exception still knows the call, the call's `__del__` waits for ever."""
+
 
 def channel(url: str, ca: str, options: Options = ()) -> Any:
     """Open a channel to a broker.
@@ -23,6 +28,7 @@ def channel(url: str, ca: str, options: Options = ()) -> Any:
     """
     import grpc
 
+    options = (*options, _NO_THREAD)
     if not is_secure(url):
         return grpc.insecure_channel(grpc_target(url), options=options)
     return grpc.secure_channel(grpc_target(url), _credentials(ca), options=options)

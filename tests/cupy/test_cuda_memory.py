@@ -149,6 +149,21 @@ def test_the_default_pools_limit() -> None:
     assert pool.get_limit() == 0
 
 
+@pytest.mark.parametrize("how", ["call", "operator"])
+def test_an_error_that_is_kept_does_not_spoil_the_account(how: str) -> None:
+    """It keeps its frames, and they what was not to be had: later errors came a call too late."""
+    total_bytes = cupy.cuda.Device().mem_info[1]
+    small, huge = cupy.zeros(1), (total_bytes // 8 + 1,)
+    wide = cupy.broadcast_to(small, huge)
+    ask = {"call": lambda: cupy.empty(huge), "operator": lambda: wide + wide}[how]
+    for _ in range(3):
+        with pytest.raises(cupy.cuda.memory.OutOfMemoryError) as kept:
+            ask()
+        cupy.zeros(4)  # the account is settled with the error alive
+        del kept
+        gc.collect()
+
+
 class _Cycle:
     """Garbage that only the collector finds, with an array in it."""
 

@@ -184,7 +184,7 @@ class ufunc:
         full = session.used_bytes > session.collect_above_bytes and crowded(session)
         session.submit((self._op, ((handle.ref[1], wire, shape, "C"),), refs, None))
         if full or session.blocking:
-            session.settle()
+            session.settle((handle,))
         result = _new(_ndarray)
         result._shadow = _make(shape, dtype)
         result._handle = handle
