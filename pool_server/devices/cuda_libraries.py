@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-_LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}
+from cupool.pool_server.devices.cuda_solvers import LETTERS as _LETTERS
+from cupool.pool_server.devices.cuda_solvers import SolverOperations
+from cupool.pool_server.devices.cuda_solvers import ld as _ld
+from cupool.pool_server.devices.cuda_solvers import pointer as _pointer
+
 _DRAWS = {
     "uniform": "generateUniform",
     "normal": "generateNormal",
     "lognormal": "generateLogNormal",
     "poisson": "generatePoisson",
 }
-
-
-def _pointer(array: Any) -> int:
-    return 0 if array is None else int(array.data.ptr)
-
-
-def _ld(a: Any) -> int:
-    """Return how many elements apart the columns of a matrix lie."""
-    rows, columns = a.shape
-    return max(1, int(a.strides[1]) // int(a.itemsize) if columns > 1 else int(rows))
 
 
 class LibraryOperations:
@@ -42,7 +36,8 @@ class LibraryOperations:
         """Return the functions by the operations' names."""
         names = "potrf potrs getrf getrs getri geqrf orgqr ormqr gesvd syevd".split()
         found = {f"cusolver.{name}": getattr(self, f"_{name}") for name in names}
-        return found | {"cublas.trsm": self._trsm, "curand.draw": self._draw}
+        found |= {"cublas.trsm": self._trsm, "curand.draw": self._draw}
+        return found | SolverOperations(self._cupy).table()
 
     def _call(self, name: str, a: Any, *args: Any, size: tuple[Any, ...] | None = None) -> None:
         """Call a solver; with `size`, the arguments of its `..._bufferSize`, in between.

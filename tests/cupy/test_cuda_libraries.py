@@ -1,4 +1,7 @@
-"""cuSOLVER, cuBLAS and cuRAND by address, against NumPy: column-major, with leading dimensions."""
+"""cuSOLVER, cuBLAS and cuRAND by address, against NumPy: column-major, with leading dimensions.
+
+Those of cuSOLVER and cuBLAS run twice, see `library_calls`.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,17 @@ import pytest
 from cupy.cuda import cublas, curand, cusolver, device
 
 from cupool.errors import OperationNotSupported
+from tests.cupy import library_calls
 
 LETTERS = ["s", "d", "c", "z"]
 DTYPES = dict(zip(LETTERS, "fdFD", strict=True))
 LOWER, UPPER = 0, 1
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
+@pytest.fixture(params=["mock", "cuda's calls"])
+def rng(request: Any, monkeypatch: pytest.MonkeyPatch) -> np.random.Generator:
+    if request.param != "mock":
+        library_calls.by_the_cuda_device(monkeypatch)
     return np.random.default_rng(4)
 
 
@@ -173,7 +179,7 @@ def test_a_wrong_handle_or_size_is_refused() -> None:
         cusolver.dpotrf(handle, 0, 300, a.data.ptr, 300, 0, 0, a.data.ptr)
         cp.cuda.Device().synchronize()
     with pytest.raises(OperationNotSupported):
-        cusolver.dsytrf(handle, 0, 3, a.data.ptr, 3, 0, 0, 0, 0)
+        cusolver.dgebrd_bufferSize(handle, 3, 3)
 
 
 # ------------------------------------------------------------------- cuBLAS

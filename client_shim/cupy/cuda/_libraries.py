@@ -84,13 +84,51 @@ REAL = {"s": "s", "d": "d", "c": "s", "z": "d"}
 INT32 = np.dtype(np.int32)
 
 
+def _place(pointer: int, size_bytes: int, begin: int = 0) -> memory.MemoryPointer:
+    """Return the memory at an address.
+
+    Raises:
+        ValueError: it is not of a device's memory, or that memory has been freed.
+    """
+    from cupool.client_shim.cupy.cuda import runtime
+
+    device = runtime.pointerGetAttributes(pointer).device if pointer else -1
+    if device < 0:
+        raise ValueError(
+            f"{pointer:#x} is no address in a device's memory, or that memory has been freed"
+        )
+    return memory.MemoryPointer(memory.UnownedMemory(pointer, size_bytes, None, device), begin)
+
+
 def matrix(pointer: int, shape: tuple[int, int], ld: int, dtype: np.dtype[Any]) -> Any:
     """Return a matrix at an address, in columns that lie `ld` elements apart."""
     from cupool.client_shim.cupy._core.core import ndarray
 
-    size_bytes = ((shape[1] - 1) * ld + shape[0]) * dtype.itemsize
-    place = memory.MemoryPointer(memory.UnownedMemory(pointer, size_bytes, None), 0)
+    size_bytes = ((shape[1] - 1) * ld + shape[0]) * dtype.itemsize if all(shape) else 0
+    place = _place(pointer, size_bytes)
     return ndarray(shape, dtype, place, (dtype.itemsize, ld * dtype.itemsize))
+
+
+def stack(
+    pointer: int, shape: tuple[int, int], ld: int, stride: int, count: int, dtype: np.dtype[Any]
+) -> Any:
+    """Return `count` matrices at an address that lie `stride` elements apart, by their last axis.
+
+    Shape: (rows, columns, count); columns lie `ld` elements apart.
+    """
+    from cupool.client_shim.cupy._core.core import ndarray
+
+    whole = (*shape, count)
+    steps = tuple(one * dtype.itemsize for one in (1, ld, stride))
+    reach = sum((n - 1) * step for n, step in zip(whole, steps, strict=True))
+    size_bytes = reach + dtype.itemsize if all(whole) else 0
+    place = _place(pointer, size_bytes)
+    return ndarray(whole, dtype, place, steps)
+
+
+def vectors(pointer: int, size: int, stride: int, count: int, dtype: np.dtype[Any]) -> Any:
+    """Return vectors that lie `stride` elements apart, as the columns of (size, count)."""
+    return matrix(pointer, (size, count), stride, dtype)
 
 
 def vector(pointer: int, size: int, inc: int, dtype: np.dtype[Any]) -> Any:
@@ -100,7 +138,7 @@ def vector(pointer: int, size: int, inc: int, dtype: np.dtype[Any]) -> Any:
     reach = max(0, size - 1) * abs(inc)
     size_bytes = (reach + 1) * dtype.itemsize
     begin = reach * dtype.itemsize if inc < 0 else 0
-    place = memory.MemoryPointer(memory.UnownedMemory(pointer, size_bytes, None), begin)
+    place = _place(pointer, size_bytes, begin)
     return ndarray((size,), dtype, place, (inc * dtype.itemsize,))
 
 

@@ -91,7 +91,7 @@ def getProperty(type: int) -> int:
     return _VERSION[type]
 
 
-from cupool.client_shim.cupy.cuda._cusolver_calls import FUNCTIONS as _FUNCTIONS  # noqa: E402
+from cupool.client_shim.cupy.cuda import _cusolver_systems as _systems  # noqa: E402
 
-globals().update(_FUNCTIONS)
+globals().update(_systems.FUNCTIONS)
 _unsupported.fill(globals(), "cupy.cuda.cusolver")

@@ -24,6 +24,7 @@ _CHAPTERS = (
     "reductions",
     "scientific",
     "signal",
+    "solvers",
     "sorting",
     "sparse",
     "sparse_linalg",

@@ -1,0 +1,36 @@
+"""CUDA's libraries as the CUDA device calls them, with the shim in the place of CuPy.
+
+What the shim sends for a function by address is done by `LibraryOperations`, the CUDA device's
+side; that calls the functions by address of the `cupy` that it is given, and those are the shim's
+again, which reach the mock. Numbers then agree only if both sides mean the same arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import pytest
+
+from cupool.client_shim.cupy._core import calls
+from cupool.pool_server.devices.cuda_libraries import LibraryOperations
+
+
+def by_the_cuda_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the CUDA device's side do what the shim sends, until the test ends."""
+    table = LibraryOperations(cupy).table()
+    send = calls.call_into
+    inside: list[str] = []
+
+    def call_into(name: str, args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> None:
+        if inside or name not in table or name.startswith("curand."):
+            send(name, args, kwargs)
+            return
+        inside.append(name)
+        try:
+            table[name](*args, **(kwargs or {}))
+        finally:
+            inside.pop()
+
+    monkeypatch.setattr(calls, "call_into", call_into)
