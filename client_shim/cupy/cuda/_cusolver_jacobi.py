@@ -266,17 +266,15 @@ def _gesvdj_batched(letter: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     return size, gesvdjBatched
 
 
-@_solver("gesvdaStridedBatched")
-def _gesvda(letter: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Write the `rank` largest singular values of matrices with m >= n that lie `stride` apart,
-    and with `jobz` 1 their vectors. `h_R_nrmF`, an address of this machine or 0, gets the norms of
-    A - U S V^H, in double precision: they are waited for."""
+def _gesvda_fits(rank: int, sizes: tuple[int, ...], strides: tuple[int, ...], count: int) -> bool:
+    jobz, m, n, lda, ldu, ldv = sizes
+    wanted = (lda * n, rank, *((ldu * rank, ldv * rank) if jobz == _VECTORS else ()))
+    apart = all(a >= b for a, b in zip(strides, wanted, strict=False)) or count == 1
+    return m >= n >= rank >= 1 and _svd_fits(*sizes) and apart and count >= 0
 
-    def fits(rank: int, sizes: tuple[int, ...], strides: tuple[int, ...], count: int) -> bool:
-        jobz, m, n, lda, ldu, ldv = sizes
-        wanted = (lda * n, rank, *((ldu * rank, ldv * rank) if jobz == _VECTORS else ()))
-        apart = all(a >= b for a, b in zip(strides, wanted, strict=False)) or count == 1
-        return m >= n >= rank >= 1 and _svd_fits(*sizes) and apart and count >= 0
+
+def _gesvda_size() -> Any:
+    """Return `..gesvdaStridedBatched_bufferSize`."""
 
     def size(
         handle: int,
@@ -298,8 +296,17 @@ def _gesvda(letter: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
         batchSize: int,
     ) -> int:
         strides = (strideA, strideS, strideU, strideV)
-        _check(handle, fits(rank, (jobz, m, n, lda, ldu, ldv), strides, batchSize))
+        _check(handle, _gesvda_fits(rank, (jobz, m, n, lda, ldu, ldv), strides, batchSize))
         return max(1, m * n * batchSize)
+
+    return size
+
+
+@_solver("gesvdaStridedBatched")
+def _gesvda(letter: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Write the `rank` largest singular values of matrices with m >= n that lie `stride` apart,
+    and with `jobz` 1 their vectors. `h_R_nrmF`, an address of this machine or 0, gets the norms of
+    A - U S V^H, in double precision: they are waited for."""
 
     def gesvdaStridedBatched(
         handle: int,
@@ -327,7 +334,7 @@ def _gesvda(letter: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
         from cupool.client_shim import cupy
 
         strides = (strideA, strideS, strideU, strideV)
-        with _call(handle, fits(rank, (jobz, m, n, lda, ldu, ldv), strides, batchSize)):
+        with _call(handle, _gesvda_fits(rank, (jobz, m, n, lda, ldu, ldv), strides, batchSize)):
             if empty(d_info, 0, batchSize):
                 return
             u = v = norms = None
@@ -343,7 +350,7 @@ def _gesvda(letter: str, dtype: np.dtype[Any]) -> tuple[Any, Any]:
             for index, norm in enumerate(() if norms is None else norms.get()):
                 _libraries.on_host(h_R_nrmF + 8 * index, LETTERS["d"])[...] = norm
 
-    return size, gesvdaStridedBatched
+    return _gesvda_size(), gesvdaStridedBatched
 
 
 # ------------------------------------------------------------------- eigenvalues
