@@ -70,7 +70,8 @@ class Audit:
         for change in changes:
             fields = msgspec.to_builtins(change)
             what = fields.pop("type")
-            fields.pop("job_token_hash", None)
+            for each in (fields, fields.get("wish", {})):
+                each.pop("job_token_hash", None)
             self.write(what, epoch=epoch, **fields)
 
     def close(self) -> None:

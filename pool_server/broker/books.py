@@ -42,9 +42,10 @@ class Cordon:
 
 
 class Books:
-    """Leases, quotas, partitions and cordons.
+    """Leases, places in line, quotas, partitions and cordons.
 
     Attributes:
+        waiting: requests in line, by place.
         taken: by device; devices that nobody holds have no entry.
         bandwidth: by server, in Mbit/s.
         used: by tenant.
@@ -56,6 +57,7 @@ class Books:
 
     def __init__(self) -> None:
         self.leases: dict[str, Lease] = {}
+        self.waiting: dict[int, c.RequestWaiting] = {}
         self.quotas: dict[str, Quota] = {}
         self.partitions: dict[str, Partition] = {}
         self.cordons: dict[str, Cordon] = {}
@@ -108,6 +110,10 @@ class Books:
                 del self.quotas[change.tenant]
             case c.PartitionSet():
                 self.partitions[change.partition.name] = change.partition
+            case c.RequestWaiting():
+                self.waiting[change.place] = change
+            case c.RequestOver():
+                del self.waiting[change.place]
             case c.PartitionRemoved():
                 del self.partitions[change.name]
             case c.ServerCordoned():
@@ -186,7 +192,8 @@ class Books:
 
     def same_as(self, other: Books) -> bool:
         """Whether the durable parts, and all sums, are equal."""
-        names = ("leases", "quotas", "partitions", "cordons", "taken", "bandwidth", "used")
+        kept = ("leases", "waiting", "quotas", "partitions", "cordons")
+        names = (*kept, "taken", "bandwidth", "used")
         return all(getattr(self, name) == getattr(other, name) for name in names)
 
 

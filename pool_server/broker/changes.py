@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from cupool.pool_server.broker.model import NEVER, Partition, Placement, Quota, Terms
+from cupool.pool_server.broker.model import NEVER, Partition, Placement, Quota, Terms, Wish
 
 
 class _Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,7 +64,25 @@ class LeaseClosing(_Change, frozen=True, tag="lease-closing"):
 
 
 class LeaseEnded(_Change, frozen=True, tag="lease-ended"):
+    """Its devices are free; `why`: what ended its last session."""
+
     lease_id: str
+    why: str = ""
+
+
+class RequestWaiting(_Change, frozen=True, tag="request-waiting"):
+    """A request could not be served at once; `place`s grow along the line."""
+
+    place: int
+    since: float
+    wish: Wish
+
+
+class RequestOver(_Change, frozen=True, tag="request-over"):
+    """A request waits no more: it was granted, refused, or its client left."""
+
+    place: int
+    why: str = ""
 
 
 class QuotaSet(_Change, frozen=True, tag="quota-set"):
@@ -102,6 +120,8 @@ Change: TypeAlias = (
     | LeaseNoticed
     | LeaseClosing
     | LeaseEnded
+    | RequestWaiting
+    | RequestOver
     | QuotaSet
     | QuotaRemoved
     | PartitionSet

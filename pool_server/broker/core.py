@@ -50,11 +50,15 @@ class Core:
         self.started = now
         self.timers = Timers()
         settled_at = now if settled else now + self.limits.settle_s
-        self.line = Line(self.ledger, self.tenants, self.limits, self.timers, settled_at, fresh)
+        self.line = Line(
+            self.ledger, self.tenants, self.limits, self.timers, now, settled_at, fresh
+        )
         self._links: dict[int, str] = {}
         self._now = now
         self._restored = set(self.ledger.leases)
         self.timers.set(settled_at, "line", 0)
+        if len(self.line.places.absent):
+            self.timers.set(self.line.places.held_until, "line", 0)
         for lease in self.ledger.leases.values():
             self.timers.set(min(lease.over_at, now + 1.0), "lease", lease.lease_id)
 

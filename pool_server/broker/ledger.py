@@ -26,6 +26,7 @@ from cupool.pool_server.broker.model import (
 from cupool.transport.channel import LOCAL_CARRIERS
 
 _NAME_CHARS = 200
+_WHY_CHARS = 300
 
 
 class Ledger:
@@ -86,13 +87,13 @@ class Ledger:
     def lease_of_job(self, job_id: str) -> Lease | None:
         return self.leases.get(self.jobs.get(job_id, "")) if job_id else None
 
-    def close_lease(self, lease: Lease) -> None:
+    def close_lease(self, lease: Lease, why: str) -> None:
         """Nobody may join any more; the lease ends with its last session."""
         if not lease.closing and lease.lease_id in self.leases:
             self.books.apply(c.LeaseClosing(lease.lease_id))
         if self.jobs.get(lease.job_id) == lease.lease_id:
             del self.jobs[lease.job_id]
-        self.settle(lease)
+        self.settle(lease, why)
 
     def add_session(self, session: Session) -> None:
         self.sessions[session.session_id] = session
@@ -184,7 +185,7 @@ class Ledger:
             server.sessions.discard(session_id)
         lease = self.leases[session.lease_id]
         lease.sessions.discard(session_id)
-        self.settle(lease)
+        self.settle(lease, fate.message or fate.state)
         return session
 
     def lose_server(self, server: Server, message: str) -> list[Session]:
@@ -207,14 +208,14 @@ class Ledger:
         if lease is not None and index in lease.placements:
             self.books.apply(c.PlacementLost(lease_id, index))
             if lease.terms.hold and not lease.placements:
-                self.settle(lease)
+                self.settle(lease, "its servers were lost")
 
-    def settle(self, lease: Lease) -> None:
+    def settle(self, lease: Lease, why: str) -> None:
         """End a lease that has no session any more, unless it is held and has devices."""
         if lease.terms.hold and lease.placements and not lease.closing:
             return
         if not lease.sessions and lease.lease_id in self.leases:
-            self.books.apply(c.LeaseEnded(lease.lease_id))
+            self.books.apply(c.LeaseEnded(lease.lease_id, why[:_WHY_CHARS]))
             if self.jobs.get(lease.job_id) == lease.lease_id:
                 del self.jobs[lease.job_id]
 

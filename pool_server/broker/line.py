@@ -35,6 +35,7 @@ from cupool.pool_server.broker.model import (
     Wish,
 )
 from cupool.pool_server.broker.placement.types import Demand
+from cupool.pool_server.broker.places import Places
 from cupool.pool_server.broker.preempt import Victims
 from cupool.pool_server.broker.queue import Queue
 from cupool.pool_server.broker.reserve import Reservation, leaves_room, reserve
@@ -52,6 +53,7 @@ class Line:
     """Requests in their order, and those on their way to a grant.
 
     Args:
+        now: the time of the broker's start.
         settled_at: until then servers may still be coming back, so nothing is impossible.
         fresh: makes a new secret identifier of so many random bytes.
     """
@@ -62,6 +64,7 @@ class Line:
         tenants: Tenants,
         limits: Limits,
         timers: Timers,
+        now: float,
         settled_at: float,
         fresh: Callable[[int], str],
     ) -> None:
@@ -71,6 +74,7 @@ class Line:
         self.settled_at = settled_at
         self.fit = Fit(ledger, tenants, limits.policy)
         self.queue = Queue(tenants, limits.aging_s)
+        self.places = Places(ledger.books, tenants, limits, now)
         self.opening: dict[int, Request] = {}
         self.reservation: Reservation | None = None
         self._noticed: dict[int, set[str]] = {}
@@ -109,6 +113,9 @@ class Line:
         skipped: set[tuple[int, str]] = set()
         for request in self.queue.in_order(now, skipped):
             wish = request.wish
+            if self.places.overtakes(request, now):
+                request.blocked = "those who waited before the broker's restart may come back"
+                return False
             if self.ledger.lease_of_job(wish.job_id) is not None:
                 request.blocked = "its job's lease is incomplete: a server is away"
                 continue
@@ -123,8 +130,9 @@ class Line:
                 self._grant(request, demand, placements, now, decisions)
                 return True
             if self._never(request, now):
-                self._drop(request, decisions)
-                decisions.append(self.refusal(request, now))
+                refusal = self.refusal(request, now)
+                self._drop(request, decisions, refusal.message)
+                decisions.append(refusal)
                 return True
             if first is None:
                 first = request
@@ -286,7 +294,7 @@ class Line:
         for request in self.queue.of_job(job_id) if lease is not None else ():
             assert lease is not None
             if not same_secret(lease, request.wish):
-                self._drop(request, decisions)
+                self._drop(request, decisions, words.WRONG_TOKEN)
                 decisions.append(TellRefusal(request.request_id, "denied", words.WRONG_TOKEN))
                 continue
             servers = [self.ledger.servers.get(p.server) for p in lease.placements.values()]
@@ -342,19 +350,21 @@ class Line:
             return [*decisions, refusal]
         request.lease_id, request.sessions, request.joined = "", [], False
         self.queue.add(request)
+        self.places.record(request)
         self._timers.set(request.deadline, "request", request.request_id)
         return decisions
 
     # ------------------------------------------------------------ ending
 
-    def leave(self, request: Request) -> list[Decision]:
+    def leave(self, request: Request, why: str) -> list[Decision]:
         """Take a request out of the line, for good."""
         decisions: list[Decision] = []
-        self._drop(request, decisions)
+        self._drop(request, decisions, why)
         return decisions
 
-    def _drop(self, request: Request, out: list[Decision]) -> None:
+    def _drop(self, request: Request, out: list[Decision], why: str) -> None:
         self.queue.remove(request)
+        self.places.strike(request, why)
         if self.reservation is not None and self.reservation.request_id == request.request_id:
             self.reservation = None
         self._withdraw(request.request_id, out)
@@ -362,11 +372,12 @@ class Line:
     def abandon(self, request: Request, reason: str) -> list[Decision]:
         """Close the sessions that were being opened for a request; end its lease if it is new."""
         decisions: list[Decision] = []
+        self.places.strike(request, reason)
         lease = self.ledger.leases.get(request.lease_id)
         for session_id in request.sessions:
             decisions += self.close(session_id, Fate("released", reason))
         if lease is not None and not request.joined:
-            self.ledger.close_lease(lease)
+            self.ledger.close_lease(lease, reason)
         return decisions
 
     def close(self, session_id: str, fate: Fate) -> list[Decision]:

@@ -141,7 +141,7 @@ class Members(Core):
                 places = [self.ledger.servers.get(p.server) for p in lease.placements.values()]
                 if all(place is not None and place.link for place in places):
                     self._restored.discard(lease_id)
-                    self.ledger.close_lease(lease)
+                    self.ledger.close_lease(lease, "it ended while no broker listened")
 
     def _watch(self, lease: Lease) -> None:
         self._restored.discard(lease.lease_id)
@@ -191,6 +191,7 @@ class Members(Core):
         devices = tuple(self._granted(each) for each in sessions)
         lease = self.ledger.leases[request.lease_id]
         left = lease.ends_at - now if lease.ends_at != NEVER else 0.0
+        self.line.places.strike(request, "granted")
         number, joined = request.request_id, request.joined
         return [TellGrant(number, lease.lease_id, devices, joined, lease.terms, left)]
 

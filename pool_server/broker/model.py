@@ -112,6 +112,8 @@ class Limits:
     """How long the sessions of a server whose stream broke are kept for its return."""
     settle_s: float = 4.0
     """After the broker's start: servers may still be coming back, so nothing is impossible yet."""
+    return_s: float = 2.0
+    """After a restart of the broker, so long the line waits for those who were in it."""
     remember_lost_s: float = 60.0
     """How long a lost server is listed, and its devices count as "could come back"."""
     open_s: float = 20.0
@@ -291,6 +293,7 @@ class Request:
     """A client in line, or (with `lease_id`) one whose sessions are being opened.
 
     Attributes:
+        place: in the order of arrival; outlives the broker, as `request_id` does not.
         told: place, reason and time of the last news to its client.
         blocked: why it was passed over when it was last looked at ("" = no room).
     """
@@ -299,6 +302,7 @@ class Request:
     wish: Wish
     since: float
     deadline: float
+    place: int = 0
     lease_id: str = ""
     joined: bool = False
     sessions: list[str] = field(default_factory=list)

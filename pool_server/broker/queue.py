@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from itertools import takewhile
 
 from cupool.pool_server.broker.model import Request
 from cupool.pool_server.broker.tenants import Tenants
@@ -36,7 +37,7 @@ class Queue:
 
     def __iter__(self) -> Iterator[Request]:
         """In the order of arrival."""
-        return iter([self._requests[each] for each in sorted(self._requests)])
+        return iter(sorted(self._requests.values(), key=lambda request: request.place))
 
     def get(self, request_id: int) -> Request | None:
         return self._requests.get(request_id)
@@ -55,8 +56,8 @@ class Queue:
         self._requests[request.request_id] = request
         key = (wish.priority, wish.tenant)
         bucket = self._buckets.setdefault(key, {})
-        behind = [each for each in reversed(bucket) if each > request.request_id]
-        bucket[request.request_id] = request
+        behind = list(takewhile(lambda place: place > request.place, reversed(bucket)))
+        bucket[request.place] = request
         for each in reversed(behind):  # it came back: those who came later go behind it
             bucket[each] = bucket.pop(each)
         if wish.job_id:
@@ -69,7 +70,7 @@ class Queue:
             return
         key = (wish.priority, wish.tenant)
         bucket = self._buckets[key]
-        del bucket[request.request_id]
+        del bucket[request.place]
         if not bucket:
             del self._buckets[key]
         if wish.job_id:
@@ -111,7 +112,7 @@ class Queue:
             -self.level(request, now),
             self._tenants.would_borrow(wish),
             shares[wish.tenant],
-            request.request_id,
+            request.place,
         )
 
     def level(self, request: Request, now: float) -> int:

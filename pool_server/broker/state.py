@@ -23,6 +23,7 @@ from cupool.pool_server.broker.timers import Kind
 __all__ = ["BrokerState", "Rejected"]
 
 RELEASED = Fate("released", "released")
+_LEFT = "the client went away"
 
 
 class BrokerState(Members, Administration):
@@ -41,14 +42,16 @@ class BrokerState(Members, Administration):
             return [TellRefusal(request_id, "denied", words.WRONG_TOKEN)]
         deadline = max(now + wish.wait_s, self.line.settled_at)
         request = Request(request_id, wish, now, deadline)
+        self.line.places.take(request)
         self.line.queue.add(request)
         decisions = self.line.pump(now)
         if request in self.line.queue and deadline <= now:
             refusal = self.line.refusal(request, now)
-            decisions += self.line.leave(request)
+            decisions += self.line.leave(request, refusal.message)
             decisions = [d for d in decisions if getattr(d, "request_id", 0) != request_id]
             decisions.append(refusal)
         elif request in self.line.queue:
+            self.line.places.record(request)
             self.timers.set(deadline, "request", request_id)
             self.timers.set(now + self.limits.retell_s, "line", 0)
         return decisions
@@ -59,10 +62,10 @@ class BrokerState(Members, Administration):
         decisions: list[Decision] = []
         waiting = self.line.queue.get(request_id)
         if waiting is not None:
-            decisions += self.line.leave(waiting)
+            decisions += self.line.leave(waiting, _LEFT)
         opening = self.line.opening.pop(request_id, None)
         if opening is not None:
-            decisions += self.line.abandon(opening, "the client went away")
+            decisions += self.line.abandon(opening, _LEFT)
         return decisions + self.line.pump(now)
 
     def release(self, session_id: str, lease_id: str, fate: Fate = RELEASED) -> list[Decision]:
@@ -72,7 +75,7 @@ class BrokerState(Members, Administration):
             if lease is None:
                 return []
             sessions = sorted(lease.sessions)
-            self.ledger.close_lease(lease)
+            self.ledger.close_lease(lease, fate.message)
         else:
             sessions = [session_id] if session_id in self.ledger.sessions else []
         decisions: list[Decision] = []
@@ -80,6 +83,7 @@ class BrokerState(Members, Administration):
             request = self.line.opening.pop(number, None)
             if request is not None:
                 text = f"the lease ended while its sessions were being opened: {fate.message}"
+                self.line.places.strike(request, text)
                 decisions.append(TellRefusal(number, "failed", text, "start the job anew"))
                 sessions += [each for each in request.sessions if each not in sessions]
         for each in sessions:
@@ -124,7 +128,7 @@ class BrokerState(Members, Administration):
         for request in late:
             if request in self.line.queue:
                 refusal = self.line.refusal(request, now)
-                decisions += self.line.leave(request)
+                decisions += self.line.leave(request, refusal.message)
                 decisions.append(refusal)
         return decisions + (self.line.pump(now) if late else [])
 
@@ -146,6 +150,7 @@ class BrokerState(Members, Administration):
                 return [*self.line.abandon(request, "it took too long to open"), refusal]
         elif now >= self.line.settled_at:
             self._forget_restored()
+            self._forget_absent(now)
         return []
 
     def _server_due(self, name: str, now: float) -> list[Decision]:
@@ -202,8 +207,15 @@ class BrokerState(Members, Administration):
             if lease is not None and lease.terms.hold and lease.complete:
                 self.timers.set(lease.over_at, "lease", lease_id)
             elif lease is not None and not lease.sessions:
-                self.ledger.close_lease(lease)
+                self.ledger.close_lease(lease, "its servers did not come back")
         self._restored.clear()
+
+    def _forget_absent(self, now: float) -> None:
+        places = self.line.places
+        if len(places.absent) and now >= places.forgotten_at:
+            places.forget()
+        elif len(places.absent):
+            self.timers.set(places.forgotten_at, "line", 0)
 
     def next_tick(self) -> float | None:
         """Return the time at which `tick` has something to do, None if never."""

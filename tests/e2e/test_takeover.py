@@ -129,6 +129,32 @@ def test_a_killed_broker_comes_back_to_its_leases_and_grants_nothing_twice(
     ]
 
 
+def test_the_line_keeps_its_order_when_its_broker_is_killed(pool: Brokers, tmp_path: Path) -> None:
+    state = str(tmp_path / "broker.db")
+    url = pool.add_broker(state)
+    pool.start_server("s", "--mock", "1")
+    (tmp_path / "x.py").write_text(SCRIPT)
+    holder = pool.run("x.py", cwd=tmp_path)
+    assert holder.stdout is not None and holder.stdout.readline() == "10\n"
+    scripts = [holder]
+    for place in range(4):
+        while len(pool.status()["waiting"]) < place:
+            assert scripts[-1].poll() is None
+        scripts.append(pool.run("--wait", "2m", "x.py", cwd=tmp_path))
+    while len(waiting := pool.status()["waiting"]) < 4:
+        assert scripts[-1].poll() is None
+    before = [each["client"] for each in waiting]
+    pool.kill(url)
+    pool.add_broker(state, url=url)
+    while len(waiting := pool.status()["waiting"]) < 4:
+        assert scripts[-1].poll() is None
+    assert [each["client"] for each in waiting] == before
+    holder.communicate(timeout=60)
+    for script in scripts[1:]:  # each is served when the one before it ends
+        assert script.stdout is not None and script.stdout.readline() == "10\n"
+        script.communicate(timeout=60)
+
+
 def test_quotas_survive_a_broker_that_was_killed(pool: Brokers, tmp_path: Path) -> None:
     state = str(tmp_path / "broker.db")
     url = pool.add_broker(state)

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterable
 from typing import TypeVar
 
+from cupool.pool_server.broker.books import Books, replay
+from cupool.pool_server.broker.changes import Change
 from cupool.pool_server.broker.decisions import (
     CloseSession,
     Decision,
@@ -31,15 +33,30 @@ class Pool:
     """A broker, and servers that open every session at once unless told otherwise."""
 
     def __init__(self, *, settled: bool = True, limits: Limits = LIMITS) -> None:
-        ids = itertools.count(1)
+        self._ids = itertools.count(1)
         self.now = 100.0
-        self.state = BrokerState(
-            self.now, limits, settled=settled, fresh=lambda size: f"id{next(ids)}"
-        )
+        self.limits = limits
+        self.changes: list[Change] = []
+        self.state = self._broker(None, settled=settled)
         self.numbers = itertools.count(1)
         self.links: dict[str, int] = {}
         self.answering = True
         self.log: list[Decision] = []
+
+    def _broker(self, books: Books | None, *, settled: bool) -> BrokerState:
+        return BrokerState(
+            self.now,
+            self.limits,
+            settled=settled,
+            fresh=lambda size: f"id{next(self._ids)}",
+            books=books,
+        )
+
+    def restart(self, seconds: float = 1.0, *, settled: bool = False) -> None:
+        """The broker dies, and another one takes over what is durable, and nothing else."""
+        self.changes += self.state.take_changes()
+        self.now += seconds
+        self.state = self._broker(replay(self.changes), settled=settled)
 
     def server(
         self,

@@ -294,8 +294,8 @@ class BrokerMachine(RuleBasedStateMachine):
         seen: dict[tuple[int, str], int] = {}
         for request in order:
             key = (request.wish.priority, request.wish.tenant)
-            assert seen.get(key, 0) < request.request_id
-            seen[key] = request.request_id
+            assert seen.get(key, 0) < request.place
+            seen[key] = request.place
 
     @invariant()
     def nobody_waits_who_could_be_first_and_fit(self) -> None:
@@ -309,6 +309,13 @@ class BrokerMachine(RuleBasedStateMachine):
         known = {request.request_id for request in self.state.line.waiting}
         known |= set(self.state.line.opening)
         assert known == set(self.open_requests)
+
+    @invariant()
+    def who_waits_has_a_place_that_outlives_the_broker(self) -> None:
+        places = self.state.ledger.books.waiting
+        waiting = {request.place for request in self.state.line.waiting}
+        opening = {request.place for request in self.state.line.opening.values()}
+        assert waiting <= places.keys() <= waiting | opening
 
     @invariant()
     def the_books_agree(self) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cupool.pool_server.broker import changes as c
 from cupool.pool_server.broker.books import Books
-from cupool.pool_server.broker.model import Partition, Placement, Quota, Terms
+from cupool.pool_server.broker.model import Partition, Placement, Quota, Terms, Wish
 from cupool.pool_server.broker.store.base import StoreUnusable
 from cupool.pool_server.broker.store.rows import books_of, rows_of
 
@@ -41,7 +41,10 @@ def every_kind_of_change() -> list[c.Change]:
         c.LeaseNoticed("two", "drain", 0, 51.0),
         c.LeaseNoticed("two", ""),
         c.LeaseClosing("two"),
-        c.LeaseEnded("three"),
+        c.LeaseEnded("three", "closed"),
+        c.RequestWaiting(4, 20.5, Wish(2, job_id="j", tolerations=frozenset({"x"}))),
+        c.RequestWaiting(5, 21.5, Wish(models=("H100", "A100"))),
+        c.RequestOver(4, "granted"),
     ]
 
 
@@ -57,7 +60,8 @@ def test_after_each_change_the_rows_make_the_same_books() -> None:
         assert books_of(rows).same_as(books)
     kinds = {type(each) for each in every_kind_of_change()}
     assert kinds == set(c.Change.__args__)
-    assert sorted(rows) == ["cordon/s", "lease/one", "lease/two", "partition/p", "quota/t"]
+    kept = ["cordon/s", "lease/one", "lease/two", "partition/p", "quota/t", "waiting/5"]
+    assert sorted(rows) == kept
 
 
 def test_the_order_of_leases_survives_several_brokers() -> None:

@@ -1,4 +1,4 @@
-"""A broker's books as rows: one per lease, quota, partition and cordon.
+"""A broker's books as rows: one per lease, waiting request, quota, partition and cordon.
 
 A row holds the change records that make its entry from nothing, so that reading rows is replaying
 records, and the size of a store follows what there is, not what has been.
@@ -49,6 +49,8 @@ def _key(change: c.Change) -> tuple[str, str]:
             return "partition", change.partition.name
         case c.PartitionRemoved():
             return "partition", change.name
+        case c.RequestWaiting() | c.RequestOver():
+            return "waiting", str(change.place)
         case c.ServerCordoned() | c.ServerUncordoned():
             return "cordon", change.server
         case _:
@@ -64,6 +66,8 @@ def _row(kind: str, name: str, books: Books) -> bytes | None:
     number = 0
     if kind == "lease" and (lease := books.leases.get(name)) is not None:
         number, records = lease.number, _lease(lease)
+    elif kind == "waiting" and (waiting := books.waiting.get(int(name))) is not None:
+        records = [waiting]
     elif kind == "quota" and (quota := books.quotas.get(name)) is not None:
         records = [c.QuotaSet(quota)]
     elif kind == "partition" and (partition := books.partitions.get(name)) is not None:
