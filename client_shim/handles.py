@@ -8,6 +8,7 @@ collector, so releasing only appends to a list.
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cupool.proto.values import ARRAY
@@ -73,6 +74,27 @@ def crowded(session: DeviceSession) -> bool:
         midway_bytes = (session.used_bytes + session.limit_bytes) // 2
         session.collect_above_bytes = min(midway_bytes, session.limit_bytes)
     return session.used_bytes > session.limit_bytes
+
+
+def settle(session: DeviceSession, handles: Sequence[Handle]) -> None:
+    """Wait for what is queued, and take the device's word for the memory in use.
+
+    Args:
+        handles: of the last operation's results.
+
+    Raises:
+        OutOfMemoryError: the last allocations did not fit.
+    """
+    before_bytes = session.used_bytes
+    try:
+        use = session.ask("memory", (), quiet=True)
+    except MemoryError:
+        # They take nothing; who keeps the error keeps its frames, and so the handles.
+        for each in handles:
+            each.discharge()
+        raise
+    # Other threads made and dropped arrays meanwhile, which the device has not counted.
+    session.used_bytes += use["used"] + use["outside"] - before_bytes
 
 
 class PlacedHandle(Handle):

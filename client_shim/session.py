@@ -20,7 +20,7 @@ from cupool.client_shim import handshake, leaving, stats
 from cupool.client_shim import lease as leases
 from cupool.client_shim.addresses import AddressTable
 from cupool.client_shim.callbacks import Callbacks
-from cupool.client_shim.handles import Handle, PlacedHandle, crowded
+from cupool.client_shim.handles import Handle, PlacedHandle, crowded, settle
 from cupool.client_shim.pipeline import Pipeline, Request
 from cupool.client_shim.placement import OutLayout, emit_placed, moved
 from cupool.config import Settings, load
@@ -170,7 +170,7 @@ class DeviceSession:
         full = crowded(self)
         self.submit((name, specs, args, kwargs))
         if full or self.blocking:
-            self.settle(handles)
+            settle(self, handles)
         return handles
 
     def emit_view(
@@ -245,7 +245,7 @@ class DeviceSession:
             self.submit((name, outs, (*prefix, (TRANSFER, transfer, *wire)), None))
             self.pipeline.upload(transfer, flat.view(np.uint8).data)
         if full or self.blocking:
-            self.settle(handles)
+            settle(self, handles)
         if place is not None and out is not None:
             handles = [moved(self, handles[0], place(array.nbytes), out)]
         return handles
@@ -327,26 +327,6 @@ class DeviceSession:
     def limit_to(self, size_bytes: int) -> None:
         """Bound what the session's arrays may take; `handles.crowded` looks at both."""
         self.limit_bytes, self.collect_above_bytes = size_bytes, size_bytes // 2
-
-    def settle(self, handles: Sequence[Handle]) -> None:
-        """Wait for what is queued, and take the device's word for the memory in use.
-
-        Args:
-            handles: of the last operation's results.
-
-        Raises:
-            OutOfMemoryError: the last allocations did not fit.
-        """
-        before_bytes = self.used_bytes
-        try:
-            use = self.ask("memory", (), quiet=True)
-        except MemoryError:
-            # They take nothing; who keeps the error keeps its frames, and so the handles.
-            for each in handles:
-                each.discharge()
-            raise
-        # Other threads made and dropped arrays meanwhile, which the device has not counted.
-        self.used_bytes += use["used"] + use["outside"] - before_bytes
 
     def close(self) -> None:
         """End the session; queued operations are sent, nothing is waited for."""

@@ -18,7 +18,7 @@ from cupool.client_shim.cupy._core._dtype import check_comparable, get_dtype
 from cupool.client_shim.cupy._core._loops import Loops, check_value, kind_of
 from cupool.client_shim.cupy._core.foreign import from_cupy_like
 from cupool.client_shim.cupy._functions import warn_complex
-from cupool.client_shim.handles import Handle, crowded
+from cupool.client_shim.handles import Handle, crowded, settle
 from cupool.proto import values
 from cupool.proto.operations.api import listing
 
@@ -184,7 +184,7 @@ class ufunc:
         full = session.used_bytes > session.collect_above_bytes and crowded(session)
         session.submit((self._op, ((handle.ref[1], wire, shape, "C"),), refs, None))
         if full or session.blocking:
-            session.settle((handle,))
+            settle(session, (handle,))
         result = _new(_ndarray)
         result._shadow = _make(shape, dtype)
         result._handle = handle
