@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from cupool.pool_server.devices.cuda_solvers import LETTERS as _LETTERS
 from cupool.pool_server.devices.cuda_solvers import SolverOperations
 from cupool.pool_server.devices.cuda_solvers import ld as _ld
 from cupool.pool_server.devices.cuda_solvers import pointer as _pointer
+from cupool.pool_server.devices.cuda_solvers import stride as _stride
 
+_DATA_TYPES = {"f": 0, "d": 1, "e": 2, "b": 3, "F": 4, "D": 5, "i": 10}
+"""`cudaDataType_t` by dtype."""
+_FACTOR_TYPES = {64: "e", 65: "e", 70: "d", 71: "d", 72: "i", 73: "i"}
+"""Of what type factors are, by `cublasComputeType_t`, where C is real; else single precision."""
 _DRAWS = {
     "uniform": "generateUniform",
     "normal": "generateNormal",
@@ -36,7 +42,8 @@ class LibraryOperations:
         """Return the functions by the operations' names."""
         names = "potrf potrs getrf getrs getri geqrf orgqr ormqr gesvd syevd".split()
         found = {f"cusolver.{name}": getattr(self, f"_{name}") for name in names}
-        found |= {"cublas.trsm": self._trsm, "curand.draw": self._draw}
+        found |= {"cublas.trsm": self._trsm, "cublas.gemm_ex": self._gemm_ex}
+        found["curand.draw"] = self._draw
         return found | SolverOperations(self._cupy).table()
 
     def _call(self, name: str, a: Any, *args: Any, size: tuple[Any, ...] | None = None) -> None:
@@ -105,20 +112,59 @@ class LibraryOperations:
         size = (jobz, uplo, len(a), _pointer(a), _ld(a), _pointer(w))
         self._call(name, a, *size, ..., _pointer(info), size=size)
 
-    def _trsm(
-        self, side: int, uplo: int, trans: int, diag: int, alpha: Any, a: Any, b: Any
-    ) -> None:
-        # A factor's address is of this process or of the device, as the handle's mode says.
+    @contextmanager
+    def _factors(self, dtype: Any, *values: Any) -> Iterator[list[Any]]:
+        """Give factors as arrays on the device, and let the handle take their addresses.
+
+        A factor's address is of this process or of the device, as the handle's mode says.
+        """
         handle, blas = self._device.get_cublas_handle(), self._blas
-        factor = self._cupy.asarray(alpha, a.dtype)
+        factors = [self._cupy.asarray(value, dtype) for value in values]
         before = blas.getPointerMode(handle)
         blas.setPointerMode(handle, blas.CUBLAS_POINTER_MODE_DEVICE)
         try:
-            size = (side, uplo, trans, diag, *b.shape, _pointer(factor))
-            function = getattr(blas, f"{_LETTERS[a.dtype.char]}trsm")
-            function(handle, *size, _pointer(a), _ld(a), _pointer(b), _ld(b))
+            yield factors
         finally:
             blas.setPointerMode(handle, before)
+
+    def _trsm(
+        self, side: int, uplo: int, trans: int, diag: int, alpha: Any, a: Any, b: Any
+    ) -> None:
+        with self._factors(a.dtype, alpha) as (factor,):
+            size = (side, uplo, trans, diag, *b.shape, _pointer(factor))
+            function = getattr(self._blas, f"{_LETTERS[a.dtype.char]}trsm")
+            handle = self._device.get_cublas_handle()
+            function(handle, *size, _pointer(a), _ld(a), _pointer(b), _ld(b))
+
+    def _gemm_ex(
+        self,
+        transa: int,
+        transb: int,
+        alpha: Any,
+        a: Any,
+        b: Any,
+        beta: Any,
+        c: Any,
+        compute: int,
+        algo: int,
+    ) -> None:
+        m, n, count = c.shape
+        k = a.shape[1] if transa == 0 else a.shape[0]
+        given, to = _DATA_TYPES[a.dtype.char], _DATA_TYPES[c.dtype.char]
+        wide = _FACTOR_TYPES.get(compute, "F" if c.dtype.char == "F" else "f")
+        wide = "D" if c.dtype.char == "D" else wide
+        with self._factors(wide, alpha, beta) as (left, right):
+            handle = self._device.get_cublas_handle()
+            sizes = (handle, transa, transb, m, n, k, _pointer(left))
+            types = (given, given, to)
+            first, second, third = (
+                (_pointer(one), code, _ld(one), *((_stride(one),) if count > 1 else ()))
+                for one, code in zip((a, b, c), types, strict=True)
+            )
+            name = "gemmStridedBatchedEx" if count > 1 else "gemmEx"
+            batch = (count,) if count > 1 else ()
+            where = (*first, *second, _pointer(right), *third)
+            getattr(self._blas, name)(*sizes, *where, *batch, compute, algo)
 
     def _draw(
         self, kind: str, out: Any, type_: int, seed: int, offset: int, parameters: list[float]

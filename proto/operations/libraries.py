@@ -27,6 +27,8 @@ the rounds of refinement.
     cusolver.gesv    low, a, ipiv, b, x, info, done
     cusolver.gels    low, a, b, x, info, done
     cublas.trsm      side, uplo, trans, diag, alpha, a, b
+    cublas.gemm_ex   transa, transb, alpha, a, b, beta, c, compute, algo: matrices with a third
+                     axis; a and b of one type, c of another; factors of `compute`'s
     curand.draw      kind, out, type, seed, offset, parameters
 """
 
@@ -39,5 +41,10 @@ _SOLVER = tuple(
 
 OPERATIONS = tuple(
     Operation(name, "function", rule="own", outputs=0)
-    for name in (*(f"cusolver.{one}" for one in _SOLVER), "cublas.trsm", "curand.draw")
+    for name in (
+        *(f"cusolver.{one}" for one in _SOLVER),
+        "cublas.trsm",
+        "cublas.gemm_ex",
+        "curand.draw",
+    )
 )

@@ -10,7 +10,15 @@ import numpy as np
 
 from cupool.client_shim.cupy._core import calls
 from cupool.client_shim.cupy.cuda import _cusolver_calls, _libraries, _runtime_streams
-from cupool.client_shim.cupy.cuda._libraries import INT32, LETTERS, REAL, matrix, vector
+from cupool.client_shim.cupy.cuda._libraries import (
+    INT32,
+    LETTERS,
+    REAL,
+    matrix,
+    read,
+    vector,
+    written,
+)
 
 _INVALID_VALUE = 7
 _NO_TRANSPOSE, _LEFT, _LOWER = 0, 0, 0
@@ -75,7 +83,7 @@ def _to_scalar(routine: str, name: str, letters: str, result: Any) -> None:
 
         def function(handle: int, n: int, x: int, incx: int, result: int) -> None:
             with _call(handle) as scalar:
-                getattr(_cublas(), routine)(vector(x, n, incx, dtype), out=scalar(result, kind))
+                getattr(_cublas(), routine)(read(x, n, incx, dtype), out=scalar(result, kind))
 
         return function
 
@@ -99,7 +107,7 @@ def _dots(routine: str, letters: str) -> None:
             handle: int, n: int, x: int, incx: int, y: int, incy: int, result: int
         ) -> None:
             with _call(handle) as scalar:
-                two = vector(x, n, incx, dtype), vector(y, n, incy, dtype)
+                two = read(x, n, incx, dtype), read(y, n, incy, dtype)
                 getattr(_cublas(), routine)(*two, out=scalar(result, dtype))
 
         return function
@@ -117,9 +125,8 @@ def _axpy(letter: str, dtype: np.dtype[Any]) -> Any:
     """Do `y += alpha * x`."""
 
     def axpy(handle: int, n: int, alpha: int, x: int, incx: int, y: int, incy: int) -> None:
-        with _call(handle) as scalar:
-            two = vector(x, n, incx, dtype), vector(y, n, incy, dtype)
-            _cublas().axpy(scalar(alpha, dtype), *two)
+        with _call(handle) as scalar, written(y, n, incy, dtype) as to:
+            _cublas().axpy(scalar(alpha, dtype), read(x, n, incx, dtype), to)
 
     return axpy
 
@@ -129,8 +136,8 @@ def _scal(letter: str, dtype: np.dtype[Any], factor: Any = None) -> Any:
     """Do `x *= alpha`."""
 
     def scal(handle: int, n: int, alpha: int, x: int, incx: int) -> None:
-        with _call(handle) as scalar:
-            _cublas().scal(scalar(alpha, factor or dtype), vector(x, n, incx, dtype))
+        with _call(handle) as scalar, written(x, n, incx, dtype) as to:
+            _cublas().scal(scalar(alpha, factor or dtype), to)
 
     return scal
 
@@ -162,11 +169,9 @@ def _gemv(letter: str, dtype: np.dtype[Any]) -> Any:
     ) -> None:
         _check(lda >= max(1, m))
         long, short = (n, m) if trans == _NO_TRANSPOSE else (m, n)
-        with _call(handle) as scalar:
-            a, given = matrix(A, (m, n), lda, dtype), vector(x, long, incx, dtype)
-            factors = scalar(alpha, dtype), scalar(beta, dtype)
-            result = vector(y, short, incy, dtype)
-            _cublas().gemv(trans, factors[0], a, given, factors[1], result)
+        with _call(handle) as scalar, written(y, short, incy, dtype) as to:
+            a, given = matrix(A, (m, n), lda, dtype), read(x, long, incx, dtype)
+            _cublas().gemv(trans, scalar(alpha, dtype), a, given, scalar(beta, dtype), to)
 
     return gemv
 
@@ -189,7 +194,7 @@ def _gers(routine: str, letters: str) -> None:
         ) -> None:
             _check(lda >= max(1, m))
             with _call(handle) as scalar:
-                two = vector(x, m, incx, dtype), vector(y, n, incy, dtype)
+                two = read(x, m, incx, dtype), read(y, n, incy, dtype)
                 to = matrix(A, (m, n), lda, dtype)
                 getattr(_cublas(), routine)(scalar(alpha, dtype), *two, to)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,22 @@ def vector(pointer: int, size: int, inc: int, dtype: np.dtype[Any]) -> Any:
     begin = reach * dtype.itemsize if inc < 0 else 0
     place = _place(pointer, size_bytes, begin)
     return ndarray((size,), dtype, place, (inc * dtype.itemsize,))
+
+
+def read(pointer: int, size: int, inc: int, dtype: np.dtype[Any]) -> Any:
+    """Return a vector at an address to read: CuPy's functions take it to have no gaps."""
+    found = vector(pointer, size, inc, dtype)
+    return found if inc == 1 else found.copy()
+
+
+@contextmanager
+def written(pointer: int, size: int, inc: int, dtype: np.dtype[Any]) -> Iterator[Any]:
+    """Give a vector at an address to read and write, without gaps; it is put back with them."""
+    found = vector(pointer, size, inc, dtype)
+    whole = found if inc == 1 else found.copy()
+    yield whole
+    if inc != 1:
+        found[...] = whole
 
 
 def on_host(pointer: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

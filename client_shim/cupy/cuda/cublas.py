@@ -93,7 +93,7 @@ def getMathMode(handle: int) -> int:
     return int(_handle(handle).settings.get("math", CUBLAS_DEFAULT_MATH))
 
 
-from cupool.client_shim.cupy.cuda._cublas_calls import FUNCTIONS as _FUNCTIONS  # noqa: E402
+from cupool.client_shim.cupy.cuda import _cublas_mixed, _cublas_triangles  # noqa: E402
 
-globals().update(_FUNCTIONS)
+globals().update(_cublas_mixed.FUNCTIONS | _cublas_triangles.FUNCTIONS)
 _unsupported.fill(globals(), "cupy.cuda.cublas")

@@ -1,7 +1,8 @@
-"""cuSOLVER and cuRAND by address, on LAPACK and NumPy's Philox: everything goes into arguments."""
+"""cuSOLVER, cuBLAS and cuRAND by address, on LAPACK and NumPy's Philox: all go into arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,44 @@ def trsm(side: int, uplo: int, trans: int, diag: int, alpha: Any, a: NpArray, b:
     b[...] = get_blas_funcs("trsm", (a, b))(
         factor, a, b, side=side, lower=uplo == _LOWER, trans_a=trans, diag=diag == _UNIT
     )
+
+
+@adapter("cublas.gemm_ex")
+def gemm_ex(
+    transa: int,
+    transb: int,
+    alpha: Any,
+    a: NpArray,
+    b: NpArray,
+    beta: Any,
+    c: NpArray,
+    compute: int,
+    algo: int,
+) -> None:
+    """Integers are multiplied exactly and then wrap; halves are added up in single precision."""
+    whole = c.dtype.kind == "i"
+    wide = "d" if whole or c.dtype.char == "d" else "D" if c.dtype.char == "D" else "f"
+    wide = "F" if c.dtype.char == "F" else wide
+    factor = np.dtype(c.dtype if whole else wide).type
+    left, right = factor(alpha), factor(beta)
+    for i in range(c.shape[2]):
+        first, second = (
+            _TURNED[trans](one[..., i].astype(wide)) for trans, one in ((transa, a), (transb, b))
+        )
+        with np.errstate(over="ignore"):
+            product = first @ second
+            if whole:
+                product = product.astype(np.int64).astype(c.dtype)
+            product = left * product
+            c[..., i] = product if right == 0 else product + right * c[..., i]
+
+
+_TURNED: tuple[Callable[[NpArray], NpArray], ...] = (
+    lambda a: a,
+    lambda a: a.T,
+    lambda a: a.conj().T,
+)
+"""What BLAS does with a matrix, by its number."""
 
 
 # ------------------------------------------------------------------- random numbers
