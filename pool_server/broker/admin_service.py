@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
 import grpc
+import msgspec
 
 from cupool.pool_server.broker import convert
 from cupool.pool_server.broker.administration import Done, Refused
@@ -65,6 +66,14 @@ class AdminService(rpc.AdminServicer):
         partitions = self._broker.state.ledger.books.partitions
         found = [convert.partition_message(each) for _, each in sorted(partitions.items())]
         return pb.PartitionList(partitions=found)
+
+    async def Audit(
+        self, request: pb.AuditRequest, context: Context
+    ) -> AsyncIterator[pb.AuditRecord]:
+        await self._broker.authorise_look(context)
+        async for record in self._broker.audit.read(follow=request.follow):
+            await self._broker.authorise_look(context)  # it may lead no more
+            yield pb.AuditRecord(json=msgspec.json.encode(record).decode())
 
     async def _do(self, context: Context, action: Callable[[], Done]) -> pb.AdminReply:
         await self._broker.authorise_admin(context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from typing import Any
 
 from cupool.pool_server.broker import changes as c
 from cupool.pool_server.broker.books import Books
@@ -55,6 +56,7 @@ class Core:
         )
         self._links: dict[int, str] = {}
         self._now = now
+        self._notes: list[tuple[str, dict[str, Any]]] = []
         self._restored = set(self.ledger.leases)
         self.timers.set(settled_at, "line", 0)
         if len(self.line.places.absent):
@@ -71,7 +73,15 @@ class Core:
         """Return what became durable since the last call, for a store and the audit log."""
         return self.ledger.books.take_changes()
 
+    def take_notes(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return what else happened since the last call, for the audit log alone."""
+        notes, self._notes = self._notes, []
+        return notes
+
     # ------------------------------------------------------------ helpers
+
+    def _note(self, what: str, server: str, **fields: Any) -> None:
+        self._notes.append((what, {"server": server, **fields}))
 
     def _end(self, session_id: str, fate: Fate) -> None:
         """Strike a session out; if the broker has ended it, the broker's reason is the truth."""
@@ -104,7 +114,9 @@ class Core:
         decisions: list[Decision] = []
         for request in self._openings_on(server):
             decisions += self.line.requeue(request)
-        self.ledger.lose_server(server, message)
+        sessions = self.ledger.lose_server(server, message)
+        ended = [each.session_id for each in sessions]
+        self._note("server-lost", server.name, why=message, sessions=ended)
         server.link, server.state, server.broken_at = 0, ServerState.LOST, now
         self.timers.set(now + self.limits.remember_lost_s, "server", server.name)
         self.line.server_changed(server.name, now)

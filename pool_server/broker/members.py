@@ -62,6 +62,8 @@ class Members(Core):
             hello.link_mbps,
             hello.taints,
         )
+        what = "server-joined" if known is None else "server-returned"
+        self._note(what, server.name, address=server.address, devices=len(server.devices))
         if known is not None:
             server.sessions, server.breaks = known.sessions, known.breaks
             server.held_until = known.held_until
@@ -168,6 +170,7 @@ class Members(Core):
         if server is None or device is None or device.unhealthy == unhealthy:
             return []
         server.devices[ordinal] = dataclasses.replace(device, unhealthy=unhealthy[:500])
+        self._note("device-health", server.name, device=ordinal, unhealthy=unhealthy[:500])
         return self._server_changed(server.name, now)
 
     def session_opened(
@@ -240,6 +243,8 @@ class Members(Core):
         server = self._heard(link, now)
         if server is None:
             return []
+        if server.state is not ServerState.DRAINING:
+            self._note("server-draining", server.name)
         server.state = ServerState.DRAINING
         return self._server_changed(server.name, now)
 
@@ -251,6 +256,7 @@ class Members(Core):
             return []
         server = self.ledger.servers[name]
         left = server.state is ServerState.DRAINING and not server.sessions
+        self._note("server-left" if left else "server-away", server.name)
         server.link, server.state, server.broken_at = 0, ServerState.BROKEN, now
         self._count_break(server, now)
         self.timers.set(now + self.limits.reconnect_s, "server", name)

@@ -96,12 +96,15 @@ class BrokerService(rpc.BrokerServicer):
         """Serve from now on, with what an earlier leader left; see `store.election`."""
         self.state = BrokerState(self._clock(), self.state.limits, books=books, epoch=epoch)
         self.standing.lead(journal)
+        self.audit.write("leading", epoch=epoch, leases=len(books.leases))
         self.apply([])
 
     def follow(self, leader: Leader | None, why: str) -> None:
         """Serve nobody: another broker leads, or none."""
         if not self.standing.follow(leader, why):
             return
+        if self.state.epoch:
+            self.audit.write("leading-no-more", epoch=self.state.epoch, why=why)
         self.state = BrokerState(self._clock(), self.state.limits)
         self._set_timer()
         self.store_trouble(why)
@@ -379,6 +382,8 @@ class BrokerService(rpc.BrokerServicer):
         changes = self.state.take_changes()
         # Put into words now: what a decision speaks of changes while the store is written.
         news = [news_of(decision) for decision in decisions]
+        for what, fields in self.state.take_notes():
+            self.audit.write(what, **fields)
         if self.standing.journal is None:
             self._carry_out(news, changes)
         else:

@@ -463,6 +463,18 @@ class PartitionList(_message.Message):
     partitions: _containers.RepeatedCompositeFieldContainer[Partition]
     def __init__(self, partitions: _Optional[_Iterable[_Union[Partition, _Mapping]]] = ...) -> None: ...
 
+class AuditRequest(_message.Message):
+    __slots__ = ("follow",)
+    FOLLOW_FIELD_NUMBER: _ClassVar[int]
+    follow: bool
+    def __init__(self, follow: bool = ...) -> None: ...
+
+class AuditRecord(_message.Message):
+    __slots__ = ("json",)
+    JSON_FIELD_NUMBER: _ClassVar[int]
+    json: str
+    def __init__(self, json: _Optional[str] = ...) -> None: ...
+
 class NodeEvent(_message.Message):
     __slots__ = ("register", "heartbeat", "opened", "failed", "ended", "draining")
     REGISTER_FIELD_NUMBER: _ClassVar[int]

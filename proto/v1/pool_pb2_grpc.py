@@ -419,6 +419,11 @@ class AdminStub(object):
                 request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.SerializeToString,
                 response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.PartitionList.FromString,
                 _registered_method=True)
+        self.Audit = channel.unary_stream(
+                '/cupool.v1.Admin/Audit',
+                request_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AuditRequest.SerializeToString,
+                response_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AuditRecord.FromString,
+                _registered_method=True)
 
 
 class AdminServicer(object):
@@ -476,6 +481,13 @@ class AdminServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Audit(self, request, context):
+        """The audit log's last records, oldest first, and with `follow` all that come later.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AdminServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -518,6 +530,11 @@ def add_AdminServicer_to_server(servicer, server):
                     servicer.ListPartitions,
                     request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.FromString,
                     response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.PartitionList.SerializeToString,
+            ),
+            'Audit': grpc.unary_stream_rpc_method_handler(
+                    servicer.Audit,
+                    request_deserializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AuditRequest.FromString,
+                    response_serializer=cupool_dot_proto_dot_v1_dot_pool__pb2.AuditRecord.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -737,6 +754,33 @@ class Admin(object):
             '/cupool.v1.Admin/ListPartitions',
             cupool_dot_proto_dot_v1_dot_pool__pb2.ListRequest.SerializeToString,
             cupool_dot_proto_dot_v1_dot_pool__pb2.PartitionList.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Audit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/cupool.v1.Admin/Audit',
+            cupool_dot_proto_dot_v1_dot_pool__pb2.AuditRequest.SerializeToString,
+            cupool_dot_proto_dot_v1_dot_pool__pb2.AuditRecord.FromString,
             options,
             channel_credentials,
             insecure,

@@ -55,6 +55,7 @@ LOOKS = {
     "cupool queue": "Request User Tenant GPUs Waited Expected Why",
     "cupool explain r6": "1 of 1 in line",
     "cupool explain ID": "expected: in 60m at the latest",
+    "cupool audit --last 50 --what lease-granted --about LEASE": "lease-granted epoch=0 lease_id=",
 }
 COMMANDS = {
     "cupool release LEASE": "released: lease",
@@ -69,6 +70,7 @@ COMMANDS = {
     "cupool cordon SERVER": "takes no new leases",
     "cupool uncordon SERVER": "takes leases again",
     'cupool drain SERVER --within 5m --reason "new firmware"': "end within 5 min",
+    "cupool audit --last 2": 'server=lab-a reason="new firmware" draining=true',
 }
 HOLDS = {
     "cupool hold --pool URL --gpus 2 --max-time 4h": "CUPOOL_LEASE=",
@@ -91,6 +93,7 @@ def test_no_command_is_left_out() -> None:
     played = {*BROKERS, *SERVERS, *SCRIPTS, *LOOKS, *COMMANDS, *HOLDS}
     mentioned = {
         "cupool run",
+        "cupool audit",
         "cupool hold",
         "cupool release",
     }  # what is spoken of, and run with arguments

@@ -154,6 +154,9 @@ def test_nobody_gets_gpus_or_sees_on_the_account_of_another(tokens: Path, drive:
                     await method(request, metadata=carried(speaks=SPEECH))
                 assert caught.value.code() is grpc.StatusCode.PERMISSION_DENIED
                 await method(request, metadata=carried(admin=ADMIN))
+            audit = admin.Audit(pb.AuditRequest(), metadata=carried(speaks=SPEECH))
+            with pytest.raises(grpc.aio.AioRpcError, match="administrators"):
+                await audit.read()
             watch = stub.Watch(pb.StatusRequest(tenant="vision"), metadata=carried(speaks=SPEECH))
             with pytest.raises(grpc.aio.AioRpcError, match="is not that of tenant"):
                 await watch.read()
@@ -162,7 +165,7 @@ def test_nobody_gets_gpus_or_sees_on_the_account_of_another(tokens: Path, drive:
             )
             assert [lease.terms.tenant for lease in status.leases] == ["vision"]
             denied = [each for each in service.audit.records if each["what"] == "access-denied"]
-            assert len(denied) == 4 + 2 + 6 + 1
+            assert len(denied) == 4 + 2 + 6 + 1 + 1
             written = repr(list(service.audit.records))
             assert not any(secret in written for secret in (VISION, SPEECH, ADMIN))
 

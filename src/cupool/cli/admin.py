@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cupool.cli.audit import audit
 from cupool.config import PRIORITIES, duration, size, urgency
 from cupool.errors import ConfigurationError
 
@@ -21,6 +22,7 @@ def add_commands(app: typer.Typer) -> None:
     """Add these commands to `cupool`."""
     for command in (queue, explain, drain, cordon, uncordon, release):
         app.command()(command)
+    app.command()(audit)
     app.add_typer(quota_app, name="quota")
     app.add_typer(pool_app, name="pool")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cupool.errors import ConfigurationError, PoolUnreachable
@@ -41,6 +41,34 @@ def ask(url: str, service: str, method: str, request: Any) -> Any:
         PoolUnreachable: it does not answer.
         ConfigurationError: it refuses, and says why.
     """
+    return _call(url, service, method, request, lambda call: call(_WITHIN_S))
+
+
+def stream(url: str, service: str, method: str, request: Any, read: Callable[[Any], None]) -> None:
+    """Call a method that answers without end: `read` gets each answer until the stream breaks.
+
+    Raises:
+        PoolUnreachable, ConfigurationError: as `ask`, where not even one answer came.
+    """
+    import grpc
+
+    def every(call: Callable[[None], Any]) -> None:
+        came = False
+        try:
+            for answer in call(None):
+                came = True
+                read(answer)
+        except grpc.RpcError:
+            if not came:
+                raise
+
+    _call(url, service, method, request, every)
+
+
+def _call(
+    url: str, service: str, method: str, request: Any, run: Callable[[Callable[[Any], Any]], Any]
+) -> Any:
+    """Let `run` make a call; it gives how long that may take, in seconds, None = for ever."""
     import os
 
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
@@ -61,8 +89,8 @@ def ask(url: str, service: str, method: str, request: Any) -> Any:
     def one(address: str) -> Any:
         with channel(address, settings.ca) as opened:
             try:
-                stub = getattr(rpc, f"{service}Stub")(opened)
-                return getattr(stub, method)(request, timeout=_WITHIN_S, metadata=metadata)
+                asked = getattr(getattr(rpc, f"{service}Stub")(opened), method)
+                return run(lambda within_s: asked(request, timeout=within_s, metadata=metadata))
             except grpc.RpcError as exc:
                 raise _failure(address, exc) from None
 
