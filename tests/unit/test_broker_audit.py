@@ -170,9 +170,9 @@ def test_a_reader_of_a_broker_that_leads_no_more_is_sent_to_the_leader(drive: Dr
     async def run() -> None:
         async with broker() as (channel, service):
             stub = rpc.AdminStub(channel)  # type: ignore[no-untyped-call]
-            service.audit.write("x")
+            service.lead(Books(), 5, _Journal())  # type: ignore[arg-type]
             call = stub.Audit(pb.AuditRequest(follow=True))
-            assert json.loads((await call.read()).json)["what"] == "x"
+            assert json.loads((await call.read()).json)["what"] == "leading"
             service.follow(Leader("x", "grpc://b:1", 6), "")
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await call.read()
