@@ -32,18 +32,18 @@ class LibraryOperations:
     """
 
     def __init__(self, cupy: Any) -> None:
-        from cupy.cuda import cublas, curand, cusolver, device
+        from cupy.cuda import cublas, curand, cusolver, cusparse, device
 
         self._cupy = cupy
         self._blas, self._curand, self._solver = cublas, curand, cusolver
-        self._device = device
+        self._sparse, self._device = cusparse, device
 
     def table(self) -> dict[str, Callable[..., Any]]:
         """Return the functions by the operations' names."""
         names = "potrf potrs getrf getrs getri geqrf orgqr ormqr gesvd syevd".split()
         found = {f"cusolver.{name}": getattr(self, f"_{name}") for name in names}
         found |= {"cublas.trsm": self._trsm, "cublas.gemm_ex": self._gemm_ex}
-        found["curand.draw"] = self._draw
+        found |= {"cusparse.gtsv": self._gtsv, "curand.draw": self._draw}
         return found | SolverOperations(self._cupy).table()
 
     def _call(self, name: str, a: Any, *args: Any, size: tuple[Any, ...] | None = None) -> None:
@@ -165,6 +165,15 @@ class LibraryOperations:
             batch = (count,) if count > 1 else ()
             where = (*first, *second, _pointer(right), *third)
             getattr(self._blas, name)(*sizes, *where, *batch, compute, algo)
+
+    def _gtsv(self, pivoting: bool, lower: Any, main: Any, upper: Any, b: Any) -> None:
+        name = f"{_LETTERS[main.dtype.char]}gtsv2" + ("" if pivoting else "_nopivot")
+        handle = self._device.get_cusparse_handle()
+        diagonals = tuple(_pointer(one) for one in (lower, main, upper))
+        size = (*b.shape, *diagonals, _pointer(b), _ld(b))
+        count = getattr(self._sparse, f"{name}_bufferSizeExt")(handle, *size)
+        work = self._cupy.empty(max(1, count), "u1")
+        getattr(self._sparse, name)(handle, *size, work.data.ptr)
 
     def _draw(
         self, kind: str, out: Any, type_: int, seed: int, offset: int, parameters: list[float]

@@ -29,6 +29,7 @@ the rounds of refinement.
     cublas.trsm      side, uplo, trans, diag, alpha, a, b
     cublas.gemm_ex   transa, transb, alpha, a, b, beta, c, compute, algo: matrices with a third
                      axis; a and b of one type, c of another; factors of `compute`'s
+    cusparse.gtsv    pivoting, lower, main, upper diagonal of m elements, b of shape (m, n)
     curand.draw      kind, out, type, seed, offset, parameters
 """
 
@@ -39,12 +40,9 @@ _SOLVER = tuple(
     "gesvda_batched syevj syevj_batched gesv gels".split()
 )
 
+_OTHERS = ("cublas.trsm", "cublas.gemm_ex", "cusparse.gtsv", "curand.draw")
+
 OPERATIONS = tuple(
     Operation(name, "function", rule="own", outputs=0)
-    for name in (
-        *(f"cusolver.{one}" for one in _SOLVER),
-        "cublas.trsm",
-        "cublas.gemm_ex",
-        "curand.draw",
-    )
+    for name in (*(f"cusolver.{one}" for one in _SOLVER), *_OTHERS)
 )

@@ -1,4 +1,4 @@
-"""cuSOLVER's Jacobi methods, batches and refined systems by LAPACK: all go into arguments.
+"""cuSOLVER's Jacobi methods, batches, refined and tridiagonal systems by LAPACK.
 
 LAPACK converges or does not, so what steers Jacobi's method has no effect here: a report has the
 true norm of the rest, and 0 sweeps.
@@ -25,6 +25,13 @@ def sytrf(uplo: int, a: NpArray, ipiv: NpArray, info: NpArray) -> None:
     lwork = int(_lapack("sytrf_lwork", a)(len(a), lower=uplo == _LOWER)[0].real)
     made, ipiv[...], info[0] = _lapack("sytrf", a)(a, lower=uplo == _LOWER, lwork=max(1, lwork))
     a[...] = made
+
+
+@adapter("cusparse.gtsv")
+def gtsv(pivoting: bool, lower: NpArray, main: NpArray, upper: NpArray, b: NpArray) -> None:
+    """LAPACK always pivots; a singular matrix gives nan."""
+    *_, x, info = _lapack("gtsv", main, b)(lower[1:], main, upper[:-1], b)
+    b[...] = x if info == 0 else np.nan
 
 
 # ------------------------------------------------------------------- Jacobi's methods
