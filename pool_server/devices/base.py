@@ -139,6 +139,10 @@ class Device(ABC):
     @abstractmethod
     def set_limit(self, size_bytes: int) -> None: ...
 
+    def limit_plans(self, count: int, size_bytes: int, *, clear: bool) -> None:
+        """Limit the cuFFT plans that are kept, -1 = no limit; a device may keep none."""
+        return None
+
     @abstractmethod
     def close(self) -> None: ...
 

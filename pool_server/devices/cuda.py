@@ -292,6 +292,13 @@ class CudaDevice(Device):
         self._limit_bytes = size_bytes
         self._pool.set_limit(size=min(size_bytes or self._granted_bytes, self._granted_bytes))
 
+    def limit_plans(self, count: int, size_bytes: int, *, clear: bool) -> None:
+        cache = self._cupy.fft.config.get_plan_cache()
+        if clear:
+            cache.clear()
+        cache.set_size(count)
+        cache.set_memsize(size_bytes)
+
     def take_printed(self) -> str:
         return self._kernels.take_printed()
 

@@ -31,6 +31,7 @@ _AT_ONCE = frozenset(
         "malloc",
         "release_blocks",
         "set_limit",
+        "plan_cache",
         "stream_create",
         "event_create",
         "event_record",

@@ -55,6 +55,7 @@ class Movement:
             "assign": self._assign,
             "release_blocks": self._release_blocks,
             "set_limit": self._set_limit,
+            "plan_cache": self._plan_cache,
             "fetch": self._fetch,
             "describe": self._describe,
             "synchronize": self._synchronize,
@@ -111,6 +112,13 @@ class Movement:
         if type(size_bytes) is not int or not 0 <= size_bytes < MAX_OFFSET_BYTES:
             raise ProtocolViolation(f"not a memory limit: {size_bytes!r:.40}")
         self._device.set_limit(size_bytes)
+
+    def _plan_cache(self, outs: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
+        *limits, clear = self._executor.arguments(args, 3)
+        for limit in limits:
+            if type(limit) is not int or not -1 <= limit < MAX_OFFSET_BYTES:
+                raise ProtocolViolation(f"not a limit of the plan cache: {limit!r:.40}")
+        self._device.limit_plans(*limits, clear=clear is True)
 
     # Copies
 

@@ -11,6 +11,7 @@ Arguments, in the notation of `proto.values` (`ref` is [ARRAY, handle]):
     assign       ref, ref | scalar                 broadcasting copy with cast: a[...] = b
     release_blocks                                 give cached memory back to the device
     set_limit    size_bytes                        0 = no limit
+    plan_cache   count, size_bytes, clear?         limits of the kept cuFFT plans, -1 = none
 
 Requests carry their request id in the place of the outputs:
 
@@ -33,6 +34,7 @@ OPERATIONS = (
     Operation("assign", "core", outputs=0),
     Operation("release_blocks", "core", outputs=0),
     Operation("set_limit", "core", outputs=0),
+    Operation("plan_cache", "core", outputs=0),
     Operation("fetch", "request", outputs=0),
     Operation("describe", "request", outputs=0),
     Operation("synchronize", "request", outputs=0),

@@ -110,6 +110,9 @@ def test_settings() -> None:
     assert fft_config.get_plan_cache().get_size() == 3
     fft_config.set_plan_cache_size(old)
     fft_config.clear_plan_cache()
+    for limit in (fft_config.set_plan_cache_size, fft_config.set_plan_cache_max_memsize):
+        with pytest.raises(ValueError, match="a limit is -1"):
+            limit(-2)
     with pytest.warns(DeprecationWarning, match="enable_nd_planning"):
         assert fft_config.enable_nd_planning is True
     with pytest.raises(OperationNotSupported, match="use_multi_gpus"):

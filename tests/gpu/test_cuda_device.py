@@ -13,6 +13,7 @@ from cupool.pool_server.devices.cuda import CudaDevice
 from cupool.pool_server.session.loopback import Loopback, out, ref
 from cupool.pool_server.session.worker import SessionCore
 from cupool.proto.operations import TABLE
+from cupool.proto.values import TUPLE
 
 pytestmark = pytest.mark.gpu
 GRANTED = 256 << 20
@@ -102,6 +103,19 @@ def test_memory_is_counted_and_limited(client: Loopback) -> None:
     assert "limit set to" in failure.message
     client.batch(["free", [], [1, 2], None], ["release_blocks", [], [], None])
     assert client.ask("memory")["used"] == before
+
+
+def test_limits_of_the_plan_cache_reach_cupy(client: Loopback) -> None:
+    device = client.core.device
+    assert isinstance(device, CudaDevice)
+    cache = device._cupy.fft.config.get_plan_cache()
+    client.batch(["plan_cache", [], [3, 1 << 20, False], None])
+    assert (cache.get_size(), cache.get_memsize()) == (3, 1 << 20)
+    client.upload(1, np.ones(8, "c8"))
+    client.batch(["fft.fftn", [out(2, "c8", (8,))], [ref(1), [TUPLE, 8], [TUPLE, 0], "backward"], None])
+    assert not client.failures and cache.get_curr_size() == 1
+    client.batch(["plan_cache", [], [16, -1, True], None])
+    assert (cache.get_size(), cache.get_memsize(), cache.get_curr_size()) == (16, -1, 0)
 
 
 def test_errors_keep_their_class(client: Loopback) -> None:

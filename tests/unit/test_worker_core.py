@@ -126,6 +126,9 @@ def test_acks_are_coalesced(client: Loopback) -> None:
         (["view", [[2, "<f8", [1], "C"]], [[0, 1], -8], {}], "offset"),
         (["view", [[2, "<f8", [1], "C"]], [1, 0], {}], "not an array"),
         (["set_limit", [], [-1], {}], "limit"),
+        (["plan_cache", [], [-2, 0, False], {}], "limit of the plan cache"),
+        (["plan_cache", [], [16, "1", False], {}], "limit of the plan cache"),
+        (["plan_cache", [], [16], {}], "arguments"),
     ],
 )
 def test_malformed_records_fail_and_nothing_else(

@@ -7,6 +7,7 @@ A plan is checked against the transform that it is used for, as CuPy does. Using
 from __future__ import annotations
 
 import threading
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,9 @@ _KINDS = {
 }
 
 
+_COMPLEX_BYTES = {"e": 4, "f": 8, "d": 16}
+
+
 def fft_type_of(dtype: np.dtype[Any], value_type: str) -> int:
     """Return cuFFT's code of a transform; `dtype` is that of the input or of the result."""
     if value_type not in ("C2C", "R2C", "C2R"):
@@ -55,12 +59,22 @@ def getVersion() -> int:
     return 11401
 
 
+class _WorkArea:
+    """What a plan takes on the device beside its input and output, in bytes.
+
+    The device's cuFFT alone knows; here it is what a pass over the points needs, once.
+    """
+
+    def __init__(self, size_bytes: int) -> None:
+        self.size = size_bytes
+        self.mem = self
+
+
 class _Plan:
     """What all kinds of plan have; as a context, the plan of all transforms in its block."""
 
     gpus = None
     handle = 0
-    work_area = None
     value_type: str
     precision: str
     shape: tuple[int, ...]
@@ -74,6 +88,11 @@ class _Plan:
 
     def __exit__(self, *exc: object) -> None:
         _current.plan = None
+
+    @property
+    def work_area(self) -> _WorkArea:
+        """The memory of the device's own plan, as far as it can be told from here."""
+        return _WorkArea(prod(self.shape) * self.batch * _COMPLEX_BYTES[self.precision])
 
     def fft(self, a: Any, out: Any, direction: int) -> None:
         """Transform the memory that begins at `a` into that at `out`, without dividing.

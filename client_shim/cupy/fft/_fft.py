@@ -209,7 +209,10 @@ def _fftn(
     lengths = _lengths(a, s, axes, value_type)
     by_axis = dict(zip((x % a.ndim for x in axes), lengths, strict=True))
     sorted_lengths = [by_axis[x] for x in in_order]
-    _plans.check_at_once(plan, a.dtype, sorted_lengths, order, value_type, in_order[-1])
+    if plan is not None or _plans.chosen(None) is not None:
+        _plans.check_at_once(plan, a.dtype, sorted_lengths, order, value_type, in_order[-1])
+    elif get_current_callback_manager() is None and all(n > 0 for n in sorted_lengths):
+        _plans.use_at_once(a.dtype, a.shape, in_order, sorted_lengths, order, value_type)
     if overwrite_x and value_type == "C2C" and a.dtype.kind == "c" and out is None:
         same = all(a.shape[axis] == n for axis, n in by_axis.items())
         out = a if same and a.flags.forc else None  # as in CuPy, the result is then `a` itself
@@ -219,13 +222,14 @@ def _fftn(
 
 
 def check_plan(a: ndarray, s: Any, axes: Sequence[int], value_type: str, plan: Any) -> None:
-    """Check a cuFFT plan against a transform axis by axis; see `_plans`."""
-    if plan is None and _plans.chosen(None) is None:
-        return
+    """Check a cuFFT plan against a transform axis by axis, or note its own; see `_plans`."""
     shape = list(a.shape)
     for axis, length in zip(axes, _lengths(a, s, axes, value_type), strict=True):
         shape[axis] = length
-    _plans.check_axis_by_axis(plan, a.dtype, shape, axes, value_type)
+    if plan is not None or _plans.chosen(None) is not None:
+        _plans.check_axis_by_axis(plan, a.dtype, shape, axes, value_type)
+    elif get_current_callback_manager() is None and all(shape):
+        _plans.use_axis_by_axis(a.dtype, shape, axes, value_type)
 
 
 def _prep_fftn_axes(

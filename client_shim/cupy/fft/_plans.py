@@ -1,4 +1,4 @@
-"""Whether a cuFFT plan fits the transform that it is given to."""
+"""cuFFT plans: those that transforms make, and whether one fits that it is given to."""
 
 from __future__ import annotations
 
@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim.cupy.cuda import cufft
+from cupool.client_shim.cupy.fft import _cache
 
-__all__ = ["check_at_once", "check_axis_by_axis", "chosen"]
+__all__ = [
+    "check_at_once",
+    "check_axis_by_axis",
+    "chosen",
+    "plan_nd",
+    "use_at_once",
+    "use_axis_by_axis",
+]
 
 
 def chosen(plan: Any) -> Any:
@@ -92,3 +100,85 @@ def check_at_once(
         raise ValueError("The last axis for R2C/C2R mismatch")
     if size != plan.last_size:
         raise ValueError("The size along the last R2C/C2R axis mismatch")
+
+
+def plan_nd(
+    shape: Sequence[int],
+    in_order: Sequence[int],
+    lengths: Sequence[int],
+    order: str,
+    fft_type: int,
+    value_type: str,
+) -> cufft.PlanNd:
+    """Make the plan of a transform of several axes.
+
+    Args:
+        shape: of the input; only the axes that are not transformed are looked at.
+        in_order: the axes.
+        lengths: along them, for C2R those of the result.
+        order: of the arrays, "C" or "F".
+    """
+    last: int | None = None
+    if value_type != "C2C":
+        last = lengths[-1] if value_type == "C2R" else lengths[-1] // 2 + 1
+    batch = prod(n for axis, n in enumerate(shape) if axis not in in_order)
+    # The axes of the batch are the first or the last ones. In memory its transforms lie one behind
+    # the other, or point by point beside each other.
+    beside = (0 in in_order) == (order == "C") and len(in_order) < len(shape)
+
+    def layout(kind: str, other: str) -> tuple[list[int], int, int]:
+        halved = [*lengths[:-1], lengths[-1] // 2 + 1] if (kind, other) == ("C", "R") else lengths
+        embedding = list(halved if order == "C" else reversed(halved))
+        return (embedding, batch, 1) if beside else (embedding, 1, prod(embedding))
+
+    source, target = value_type.split("2")
+    places = (*layout(source, target), *layout(target, source))
+    points = list(lengths if order == "C" else reversed(lengths))
+    return cufft.PlanNd(points, *places, fft_type, batch, order, in_order[-1], last)
+
+
+def use_axis_by_axis(
+    dtype: np.dtype[Any], lengths: Sequence[int], axes: Sequence[int], value_type: str
+) -> None:
+    """Note the plans of a transform that is done one axis at a time.
+
+    Args:
+        lengths: of all axes, once cut and padded; for C2R those of the result.
+
+    Raises:
+        RuntimeError: a plan takes more memory than all may, see `_cache`.
+    """
+    shape = list(lengths)
+    half = shape[axes[-1]] // 2 + 1
+    turns = [(axis, "C2C") for axis in axes]
+    if value_type == "R2C":  # the last axis first, which halves it
+        turns = [(axes[-1], "R2C"), *turns[:-1]]
+    elif value_type == "C2R":
+        turns[-1] = (axes[-1], "C2R")
+    for axis, kind in turns:
+        points = shape[axis]
+        others = prod(shape) // points if points else 0
+        if kind == "C2C" and value_type != "C2C":
+            others = others // shape[axes[-1]] * half
+        fft_type = cufft.fft_type_of(dtype, kind)
+        _use_1d(points, fft_type, others)
+
+
+def _use_1d(points: int, fft_type: int, batch: int) -> None:
+    key = (points, fft_type, batch)
+    _cache.remember(key, lambda: cufft.Plan1d(points, fft_type, batch))
+
+
+def use_at_once(
+    dtype: np.dtype[Any],
+    shape: Sequence[int],
+    in_order: Sequence[int],
+    lengths: Sequence[int],
+    order: str,
+    value_type: str,
+) -> None:
+    """Note the plan of a transform of several axes at once; see `plan_nd`."""
+    fft_type = cufft.fft_type_of(dtype, value_type)
+    batch = tuple(n for axis, n in enumerate(shape) if axis not in in_order)
+    key = (tuple(lengths), fft_type, batch, order, tuple(in_order))
+    _cache.remember(key, lambda: plan_nd(shape, in_order, lengths, order, fft_type, value_type))

@@ -21,6 +21,7 @@ from cupool.client_shim.cupy.fft._fft import (
     _prep_fftn_axes,
     check_plan,
 )
+from cupool.client_shim.cupy.fft._plans import plan_nd
 
 __all__ = ["fft", "fft2", "fftn", "get_fft_plan", "ifft", "ifft2", "ifftn", "irfft", "rfft"]
 ndarray = core.ndarray
@@ -141,13 +142,6 @@ def get_fft_plan(
         cooked[axes[0]] = 1
         _check_points(lengths[0])
         return cufft.Plan1d(lengths[0], fft_type, prod(cooked))
-    return _plan_nd(a, axes, lengths, fft_type, value_type)
-
-
-def _plan_nd(
-    a: ndarray, axes: Any, lengths: list[int], fft_type: int, value_type: str
-) -> cufft.PlanNd:
-    order = "C" if a.flags.c_contiguous else "F"
     if value_type != "C2C" and a.flags.f_contiguous:
         raise ValueError("C2R/R2C PlanNd for F-order arrays is not supported")
     _, in_order = _prep_fftn_axes(a.ndim, None, axes, value_type)
@@ -160,20 +154,5 @@ def _plan_nd(
     dims = [by_axis[x] for x in in_order]
     for n in dims:
         _check_points(n)
-    last: int | None = None
-    if value_type != "C2C":
-        last = dims[-1] if value_type == "C2R" else dims[-1] // 2 + 1
-    batch = prod(n for axis, n in enumerate(a.shape) if axis not in in_order)
-    # The axes of the batch are the first or the last ones. In memory its transforms lie one behind
-    # the other, or point by point beside each other.
-    beside = (0 in in_order) == (order == "C") and len(in_order) < a.ndim
-
-    def layout(kind: str, other: str) -> tuple[list[int], int, int]:
-        halved = [*dims[:-1], dims[-1] // 2 + 1] if (kind, other) == ("C", "R") else dims
-        embedding = halved if order == "C" else halved[::-1]
-        return (embedding, batch, 1) if beside else (embedding, 1, prod(embedding))
-
-    source, target = value_type.split("2")
-    places = (*layout(source, target), *layout(target, source))
-    shape = dims if order == "C" else dims[::-1]
-    return cufft.PlanNd(shape, *places, fft_type, batch, order, in_order[-1], last)
+    order = "C" if a.flags.c_contiguous else "F"
+    return plan_nd(a.shape, in_order, dims, order, fft_type, value_type)
