@@ -1,7 +1,6 @@
 """`cupyx.cusparse`: the routines of cuSPARSE as CuPy wraps them.
 
-Of those that CUDA 12 has no longer, each raises RuntimeError, as in CuPy. Descriptors, which hold
-pointers, are refused.
+Of those that CUDA 12 has no longer, each raises RuntimeError, as in CuPy.
 """
 
 from __future__ import annotations
@@ -13,11 +12,18 @@ import numpy as np
 
 from cupool.client_shim import cupy
 from cupool.client_shim.cupy import _unsupported
+from cupool.client_shim.cupyx import _cusparse_descriptors
 from cupool.client_shim.cupyx.scipy.sparse import _base, _kernels
 from cupool.client_shim.cupyx.scipy.sparse._coo import coo_matrix
 from cupool.client_shim.cupyx.scipy.sparse._csc import csc_matrix
 from cupool.client_shim.cupyx.scipy.sparse._csr import csr_matrix
 
+BaseDescriptor = _cusparse_descriptors.BaseDescriptor
+DnMatDescriptor = _cusparse_descriptors.DnMatDescriptor
+DnVecDescriptor = _cusparse_descriptors.DnVecDescriptor
+MatDescriptor = _cusparse_descriptors.MatDescriptor
+SpMatDescriptor = _cusparse_descriptors.SpMatDescriptor
+SpVecDescriptor = _cusparse_descriptors.SpVecDescriptor
 _VERSION = 12510
 """cuSPARSE's of CUDA 12.9."""
 _AVAILABLE = frozenset(

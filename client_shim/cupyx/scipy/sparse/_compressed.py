@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,13 @@ class _compressed_sparse_matrix(_data_matrix, _minmax_mixin, IndexMixin):
             vector._shape = (length,)
             return vector
         return self._coo_container(arg1, shape=shape, dtype=dtype, copy=copy).tocsr()
+
+    @cached_property
+    def _descr(self) -> Any:
+        """cuSPARSE's old descriptor of the matrix, which libraries beside CuPy look at."""
+        from cupool.client_shim.cupyx import cusparse
+
+        return cusparse.MatDescriptor.create()
 
     def _adopt(self, other: Any) -> None:
         """Take over arrays, flags and shape of another matrix of the format."""
