@@ -113,9 +113,10 @@ def test_limits_of_the_plan_cache_reach_cupy(client: Loopback) -> None:
     assert (cache.get_size(), cache.get_memsize()) == (3, 1 << 20)
     client.upload(1, np.ones(8, "c8"))
     client.batch(
-        ["fft.fftn", [out(2, "c8", (8,))], [ref(1), [TUPLE, 8], [TUPLE, 0], "backward"], None]
+        ["fft.fftn", [out(2, "c8", (8,))], [ref(1), [TUPLE, [8]], [TUPLE, [0]], "backward"], None]
     )
-    assert not client.failures and cache.get_curr_size() == 1
+    assert not client.failures
+    assert cache.get_curr_size() == 1
     client.batch(["plan_cache", [], [16, -1, True], None])
     assert (cache.get_size(), cache.get_memsize(), cache.get_curr_size()) == (16, -1, 0)
 
