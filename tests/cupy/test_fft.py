@@ -7,7 +7,6 @@ import cupy.fft.config as fft_config
 import numpy as np
 import pytest
 
-from cupool.errors import OperationNotSupported
 from tests.cupy.agreement import same
 from tests.cupy.waits import waits
 
@@ -115,5 +114,6 @@ def test_settings() -> None:
             limit(-2)
     with pytest.warns(DeprecationWarning, match="enable_nd_planning"):
         assert fft_config.enable_nd_planning is True
-    with pytest.raises(OperationNotSupported, match="use_multi_gpus"):
-        fft_config.use_multi_gpus = True
+    for gpus, why in ((1, "at least 2"), ([0], "at least 2"), ([1, 1], "once"), ("2", "number")):
+        with pytest.raises(ValueError, match=why):
+            fft_config.set_cufft_gpus(gpus)

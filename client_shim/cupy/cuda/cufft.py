@@ -16,7 +16,7 @@ from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy.cuda import _cufft_memory
 from cupool.client_shim.cupy.cuda._cufft_memory import Layout
 
-__all__ = ["Plan1d", "PlanNd", "XtPlanNd", "getVersion", "get_current_plan"]
+__all__ = ["CuFFTError", "Plan1d", "PlanNd", "XtPlanNd", "getVersion", "get_current_plan"]
 
 
 class _Current(threading.local):
@@ -38,6 +38,8 @@ _KINDS = {
 }
 
 
+CUFFT_INVALID_SIZE = 8
+_ERRORS = {CUFFT_INVALID_SIZE: "CUFFT_INVALID_SIZE"}
 _COMPLEX_BYTES = {"e": 4, "f": 8, "d": 16}
 
 
@@ -52,6 +54,28 @@ def fft_type_of(dtype: np.dtype[Any], value_type: str) -> int:
 def get_current_plan() -> Any:
     """Return the plan of the innermost ``with plan:`` block, or None."""
     return _current.plan
+
+
+class CuFFTError(RuntimeError):
+    """An error of cuFFT; `result` is its code."""
+
+    def __init__(self, result: int) -> None:
+        self.result = result
+        super().__init__(_ERRORS.get(result, f"CUFFT_ERROR_{result}"))
+
+
+def several(gpus: Any) -> tuple[int, ...]:
+    """Return the devices that are meant by their number (the first ones), or by a list.
+
+    Raises:
+        ValueError: less than two, or one of them twice.
+    """
+    if not isinstance(gpus, int | list | tuple):
+        raise ValueError(f"gpus must be a number or a list of devices, not {gpus!r}")
+    found = tuple(range(gpus)) if isinstance(gpus, int) else tuple(int(each) for each in gpus)
+    if len(found) < 2 or len(set(found)) != len(found):
+        raise ValueError(f"must use at least 2 GPUs, each once, not {gpus!r}")
+    return found
 
 
 def getVersion() -> int:
@@ -73,7 +97,7 @@ class _WorkArea:
 class _Plan:
     """What all kinds of plan have; as a context, the plan of all transforms in its block."""
 
-    gpus = None
+    gpus: Any = None
     handle = 0
     value_type: str
     precision: str
@@ -91,8 +115,9 @@ class _Plan:
 
     @property
     def work_area(self) -> _WorkArea:
-        """The memory of the device's own plan, as far as it can be told from here."""
-        return _WorkArea(prod(self.shape) * self.batch * _COMPLEX_BYTES[self.precision])
+        """The memory of a device's own plan, as far as it can be told from here."""
+        points = -(-prod(self.shape) * self.batch // len(self.gpus or (0,)))
+        return _WorkArea(points * _COMPLEX_BYTES[self.precision])
 
     def fft(self, a: Any, out: Any, direction: int) -> None:
         """Transform the memory that begins at `a` into that at `out`, without dividing.
@@ -103,7 +128,12 @@ class _Plan:
         Raises:
             ValueError: an array's dtype is not the plan's, or the plan reaches beyond its memory.
         """
-        _cufft_memory.transform(self, a, out, direction)
+        if self.gpus is None:
+            _cufft_memory.transform(self, a, out, direction)
+        else:
+            from cupool.client_shim.cupy.fft import _several
+
+            _several.on_memory(self, a, out, direction)
 
     def get_output_array(self, a: Any, order: str = "C") -> Any:
         """Return an uninitialised array for the transform of `a`."""
@@ -117,7 +147,10 @@ class Plan1d(_Plan):
         nx: number of points.
         fft_type: a constant as `CUFFT_C2C`.
         batch: how many such transforms there are, one behind the other.
-        devices: several devices are refused.
+        devices: that share the work, as `set_cufft_gpus` takes them; None = the current one.
+
+    Raises:
+        NotImplementedError: several devices, and not C2C.
     """
 
     __module__ = "cupy.cuda.cufft"
@@ -133,12 +166,14 @@ class Plan1d(_Plan):
         out: Any = None,
         prealloc_plan: int = 0,
     ) -> None:
-        if devices is not None:
-            _unsupported.refuse("a cuFFT plan of several GPUs")
         self.nx, self.fft_type, self.batch = int(nx), int(fft_type), int(batch)
         self.shape = (self.nx,)
         self.value_type, self.precision = _kind(self.fft_type)
         self.source = self.target = Layout(None, 1, 0)
+        if devices is not None:
+            self.gpus = list(several(devices))
+            if self.value_type != "C2C":
+                raise NotImplementedError("several GPUs share C2C and Z2Z transforms only")
 
 
 class PlanNd(_Plan):

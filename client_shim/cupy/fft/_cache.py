@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 from cupool.client_shim import session as _session
@@ -25,14 +25,15 @@ class _Node:
     """One plan of a cache.
 
     Attributes:
-        memsize: bytes of its work area.
+        memsize: bytes of its work area on this device.
+        gpus: the devices that share it, () = it is of one device.
     """
 
     def __init__(self, key: Hashable, plan: Any) -> None:
         self.key = key
         self.plan = plan
         self.memsize = int(plan.work_area.mem.size)
-        self.gpus = plan.gpus
+        self.gpus = tuple(plan.gpus or ())
 
     def __repr__(self) -> str:
         return f"{type(self.plan).__name__} {self.key}: {self.memsize} bytes"
@@ -71,13 +72,7 @@ class PlanCache:
         """
         if not self._size:
             return
-        node = _Node(key, plan)
-        if self._memsize != _UNLIMITED and node.memsize > self._memsize:
-            raise RuntimeError(
-                f"cannot insert the plan -- plan memsize is too large for device {self._device}: "
-                f"it takes {node.memsize} bytes, and {self._memsize} is the limit of all plans "
-                "(cupy.fft.config.get_plan_cache().set_memsize)"
-            )
+        node = self._fitting(key, plan)
         if key in self._nodes:
             del self[key]
         self._nodes[key] = node
@@ -85,7 +80,23 @@ class PlanCache:
         self._evict()
 
     def __delitem__(self, key: Hashable) -> None:
-        self._used_bytes -= self._nodes.pop(key).memsize
+        """Forget a plan; one that several devices share is forgotten by all of them."""
+        node = self._nodes.pop(key)
+        self._used_bytes -= node.memsize
+        for device in node.gpus:
+            other = _caches.by_device.get(device)
+            if other is not None and key in other._nodes:
+                del other[key]
+
+    def _fitting(self, key: Hashable, plan: Any) -> _Node:
+        node = _Node(key, plan)
+        if self._memsize != _UNLIMITED and node.memsize > self._memsize:
+            raise RuntimeError(
+                f"cannot insert the plan -- plan memsize is too large for device {self._device}: "
+                f"it takes {node.memsize} bytes, and {self._memsize} is the limit of all plans "
+                "(cupy.fft.config.get_plan_cache().set_memsize)"
+            )
+        return node
 
     def __iter__(self) -> Iterator[tuple[Hashable, _Node]]:
         order = list(reversed(self._nodes))
@@ -142,8 +153,9 @@ class PlanCache:
 
     def clear(self) -> None:
         """Forget all plans."""
-        self._nodes.clear()
-        self._used_bytes = 0
+        for key in list(self._nodes):
+            if key in self._nodes:
+                del self[key]
         self._tell(clear=True)
 
     def show_info(self) -> None:
@@ -189,22 +201,35 @@ _session.on_reset(_forget)
 
 def this_devices() -> PlanCache:
     """Return the current device's cache of this thread."""
-    device = _session.current.device
+    return _of(_session.current.device)
+
+
+def _of(device: int) -> PlanCache:
     found = _caches.by_device.get(device)
     if found is None:
         found = _caches.by_device[device] = PlanCache(dev=device)
     return found
 
 
-def remember(key: Hashable, make: Callable[[], Any]) -> None:
+def remember(key: Hashable, make: Callable[[], Any], gpus: Sequence[int] = ()) -> None:
     """A transform uses a plan: make it the latest used one, or make it.
 
+    Args:
+        gpus: the devices that share it, none = the current one has it.
+
     Raises:
-        RuntimeError: it takes more memory than all plans may.
+        RuntimeError: it takes more memory than all plans of a device may.
     """
-    cache = this_devices()
-    if cache.get(key) is None and cache.get_size():
-        cache[key] = make()
+    caches = [_of(device) for device in gpus] or [this_devices()]
+    known = [cache.get(key) is not None for cache in caches]
+    if all(known):
+        return
+    if any(cache.get_size() for cache in caches):
+        plan = make()
+        for cache in caches:
+            cache._fitting(key, plan)
+        for cache in caches:
+            cache[key] = plan
 
 
 def show_all() -> None:

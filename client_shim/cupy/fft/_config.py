@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextvars
 import warnings
-from typing import Any, NoReturn
+from typing import Any
 
-from cupool.client_shim.cupy import _unsupported
+from cupool.client_shim.cupy.cuda import cufft
 from cupool.client_shim.cupy.fft import _cache, _callback
 
 __all__ = ["config"]
@@ -54,9 +54,16 @@ class _Config:
     get_current_callback_manager = staticmethod(_callback.get_current_callback_manager)
     set_cufft_callbacks = _callback.set_cufft_callbacks
 
-    def set_cufft_gpus(self, gpus: Any) -> NoReturn:
-        """Refuse: one transform runs on one device."""
-        _unsupported.refuse("cupy.fft.config.set_cufft_gpus")
+    def set_cufft_gpus(self, gpus: Any) -> None:
+        """Choose the devices for transforms with `use_multi_gpus`.
+
+        Args:
+            gpus: how many (the first ones), or a list of them.
+
+        Raises:
+            ValueError: less than two, or one of them twice.
+        """
+        self._devices.set(cufft.several(gpus))
 
     @property
     def enable_nd_planning(self) -> bool:
@@ -71,18 +78,18 @@ class _Config:
 
     @property
     def use_multi_gpus(self) -> bool:
-        """Whether a transform is spread over several devices: never."""
+        """Whether complex transforms along an axis are shared by several devices."""
         return self._use_multi_gpus.get()
 
     @use_multi_gpus.setter
     def use_multi_gpus(self, value: bool) -> None:
-        if value:
-            _unsupported.refuse("cupy.fft.config.use_multi_gpus")
+        self._use_multi_gpus.set(bool(value))
 
     @property
-    def devices(self) -> None:
-        """The devices that a transform is spread over: None."""
-        return None
+    def devices(self) -> list[int] | None:
+        """The devices that share transforms, None if they were not chosen."""
+        chosen = self._devices.get()
+        return None if chosen is None else list(chosen)
 
 
 def _warn_planning() -> None:

@@ -17,7 +17,7 @@ from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._dtype import complex_of, real_of
 from cupool.client_shim.cupy._creation.from_data import asarray
 from cupool.client_shim.cupy.cuda import cufft
-from cupool.client_shim.cupy.fft import _plans
+from cupool.client_shim.cupy.fft import _plans, _several
 from cupool.client_shim.cupy.fft._callback import get_current_callback_manager
 from cupool.client_shim.cupy.fft._config import config
 
@@ -176,7 +176,18 @@ def _fft(
         raise IndexError("list index out of range")
     norm = _check_norm(norm)
     check_plan(a, s, axes, value_type, plan)
+    gpus = _plans.gpus_of(plan, value_type) if _several_may(plan) else ()
+    if gpus:
+        for axis, points in zip(axes, _lengths(a, s, axes, value_type), strict=True):
+            _check_points(points)
+            a = _several.transform(a, axis, points, gpus, norm, direction)
+        return a  # type: ignore[no-any-return]
     return _send(a, s, axes, norm, direction, value_type, None)
+
+
+def _several_may(plan: Any) -> bool:
+    """Whether a transform may be shared by several devices; a quick look."""
+    return plan is not None or config._use_multi_gpus.get() or cufft.get_current_plan() is not None
 
 
 def _fftn(
@@ -229,7 +240,8 @@ def check_plan(a: ndarray, s: Any, axes: Sequence[int], value_type: str, plan: A
     if plan is not None or _plans.chosen(None) is not None:
         _plans.check_axis_by_axis(plan, a.dtype, shape, axes, value_type)
     elif get_current_callback_manager() is None and all(shape):
-        _plans.use_axis_by_axis(a.dtype, shape, axes, value_type)
+        gpus = _plans.gpus_of(None, value_type)
+        _plans.use_axis_by_axis(a.dtype, shape, axes, value_type, gpus)
 
 
 def _prep_fftn_axes(

@@ -10,11 +10,13 @@ import numpy as np
 
 from cupool.client_shim.cupy.cuda import cufft
 from cupool.client_shim.cupy.fft import _cache
+from cupool.client_shim.cupy.fft._config import config
 
 __all__ = [
     "check_at_once",
     "check_axis_by_axis",
     "chosen",
+    "gpus_of",
     "plan_nd",
     "use_at_once",
     "use_axis_by_axis",
@@ -33,6 +35,26 @@ def chosen(plan: Any) -> Any:
     if plan is not None:
         raise RuntimeError("Use the cuFFT plan either as a context manager or as an argument.")
     return around
+
+
+def gpus_of(plan: Any, value_type: str) -> tuple[int, ...]:
+    """Return the devices that share a transform along an axis, () = it runs on the current one.
+
+    Raises:
+        NotImplementedError: it is not C2C.
+        ValueError: no devices were chosen.
+    """
+    plan = chosen(plan)
+    if plan is not None:
+        return tuple(plan.gpus or ())
+    if not config._use_multi_gpus.get():
+        return ()
+    if value_type != "C2C":
+        raise NotImplementedError("several GPUs share complex transforms only")
+    devices = config._devices.get()
+    if devices is None:
+        raise ValueError("no GPUs were chosen; call cupy.fft.config.set_cufft_gpus first")
+    return tuple(devices)
 
 
 def check_axis_by_axis(
@@ -138,12 +160,17 @@ def plan_nd(
 
 
 def use_axis_by_axis(
-    dtype: np.dtype[Any], lengths: Sequence[int], axes: Sequence[int], value_type: str
+    dtype: np.dtype[Any],
+    lengths: Sequence[int],
+    axes: Sequence[int],
+    value_type: str,
+    gpus: Sequence[int] = (),
 ) -> None:
     """Note the plans of a transform that is done one axis at a time.
 
     Args:
         lengths: of all axes, once cut and padded; for C2R those of the result.
+        gpus: the devices that share it.
 
     Raises:
         RuntimeError: a plan takes more memory than all may, see `_cache`.
@@ -161,12 +188,13 @@ def use_axis_by_axis(
         if kind == "C2C" and value_type != "C2C":
             others = others // shape[axes[-1]] * half
         fft_type = cufft.fft_type_of(dtype, kind)
-        _use_1d(points, fft_type, others)
+        _use_1d(points, fft_type, others, gpus)
 
 
-def _use_1d(points: int, fft_type: int, batch: int) -> None:
-    key = (points, fft_type, batch)
-    _cache.remember(key, lambda: cufft.Plan1d(points, fft_type, batch))
+def _use_1d(points: int, fft_type: int, batch: int, gpus: Sequence[int]) -> None:
+    key = (points, fft_type, batch, *gpus)
+    devices = list(gpus) or None
+    _cache.remember(key, lambda: cufft.Plan1d(points, fft_type, batch, devices), gpus)
 
 
 def use_at_once(

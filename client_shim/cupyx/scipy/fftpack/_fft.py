@@ -9,6 +9,7 @@ import numpy as np
 
 from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy.cuda import cufft
+from cupool.client_shim.cupy.fft._config import config
 from cupool.client_shim.cupy.fft._fft import (
     _FORWARD,
     _INVERSE,
@@ -141,7 +142,8 @@ def get_fft_plan(
         cooked = list(a.shape)
         cooked[axes[0]] = 1
         _check_points(lengths[0])
-        return cufft.Plan1d(lengths[0], fft_type, prod(cooked))
+        devices = config.devices if config.use_multi_gpus else None
+        return cufft.Plan1d(lengths[0], fft_type, prod(cooked), devices=devices)
     if value_type != "C2C" and a.flags.f_contiguous:
         raise ValueError("C2R/R2C PlanNd for F-order arrays is not supported")
     _, in_order = _prep_fftn_axes(a.ndim, None, axes, value_type)
