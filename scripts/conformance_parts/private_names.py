@@ -21,6 +21,13 @@ def _nothing(*args: Any, **kwargs: Any) -> Any:
     return stand_in
 
 
+def _fft_type(dtype: Any, value_type: str) -> int:
+    """Return cuFFT's code of a transform."""
+    double = {"C2C": "Z2Z", "R2C": "D2Z", "C2R": "Z2D"}
+    name = value_type if dtype.char in "efF" else double[value_type]
+    return int(getattr(importlib.import_module("cupy.cuda.cufft"), f"CUFFT_{name}"))
+
+
 class _CacheBackend:
     """In the place of CuPy's cache of compiled code, which is the pool server's here."""
 
@@ -56,7 +63,7 @@ _MODULES: dict[str, dict[str, Any]] = {
         "_kernel_cache_backend": None,
         "_run_cc": lambda command, folder, backend: "release 12.9",
     },
-    "cupy.fft._fft": {"_convert_fft_type": _nothing()},
+    "cupy.fft._fft": {"_convert_fft_type": _fft_type},
     "cupy_backends.cuda.api.driver": {},
     "cupy_backends.cuda.libs": {"__path__": []},
     "cupy.cuda.cusolver": {"_getVersion": lambda: (11, 7, 5)},

@@ -29,7 +29,7 @@ for gpus, shape, dtype in itertools.product(([1, 0], 4), shapes, types):
             config.use_multi_gpus = False
             alone = getattr(cp.fft, name)(cp.asarray(a), n=n, axis=axis, norm=norm)
             config.use_multi_gpus = True
-            assert found.strides == alone.strides
+            assert found.strides == alone.strides or 1 in found.shape
 print("equal")
 """
 
