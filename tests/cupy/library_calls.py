@@ -18,6 +18,12 @@ from cupool.pool_server.devices.cuda_libraries import LibraryOperations
 from cupool.proto.operations import TABLE
 
 
+def on_a_mock() -> bool:
+    """Return whether the device is a mock: what CUDA leaves open may differ on a GPU."""
+    name: bytes = cupy.cuda.runtime.getDeviceProperties(0)["name"]
+    return b"mock" in name
+
+
 def by_the_cuda_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the CUDA device's side do what the shim sends, until the test ends."""
     table = LibraryOperations(cupy).table()

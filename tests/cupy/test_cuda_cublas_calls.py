@@ -22,7 +22,7 @@ LETTERS = ["s", "d", "c", "z"]
 DTYPES = dict(zip(LETTERS, "fdFD", strict=True))
 LOWER, UPPER = 0, 1
 CODES = {"f": 0, "d": 1, "e": 2, "b": 3, "F": 4, "D": 5, "i": 10}
-F16, F32, F64, I32 = 64, 68, 70, 72
+F16, F32, F64, I32, TF32 = 64, 68, 70, 72, 77
 
 
 @pytest.fixture(params=["mock", "cuda's calls"], autouse=True)
@@ -45,8 +45,8 @@ def handle() -> Iterator[int]:
 
 def drawn(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
     dtype = np.dtype(dtype)
-    if dtype.kind == "i":
-        return rng.integers(-9, 9, shape).astype(dtype)
+    if dtype.kind == "i" or dtype.char == "e":  # sums of halves are exact then
+        return rng.integers(-4, 5, shape).astype(dtype)
     made = rng.standard_normal(shape)
     if dtype.kind == "c":
         made = made + 1j * rng.standard_normal(shape)
@@ -66,8 +66,12 @@ def back(memory: Any, rows: int) -> Any:
     return np.swapaxes(host[..., :rows], -1, -2)
 
 
-def close(a: Any, b: Any) -> None:
-    tolerance = {"e": 4e-3, "f": 2e-4, "F": 2e-4}.get(np.asarray(a).dtype.char, 1e-10)
+def close(a: Any, b: Any, compute: int = 0) -> None:
+    tolerance = (
+        1e-2
+        if compute == TF32
+        else {"e": 4e-3, "f": 2e-4, "F": 2e-4}.get(np.asarray(a).dtype.char, 1e-10)
+    )
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
@@ -83,7 +87,7 @@ TYPES = [
     ("e", "f", "f", F32),
     ("b", "f", "f", F32),
     ("f", "f", "f", F32),
-    ("f", "f", "f", 77),
+    ("f", "f", "f", TF32),
     ("f", "f", "f", 0),
     ("d", "d", "d", F64),
     ("F", "F", "F", F32),
@@ -106,53 +110,55 @@ def test_gemm_ex(
     rng: Any,
     handle: int,
 ) -> None:
-    m, n, k = 4, 3, 5
+    m, n, k = 4, 4, 8  # multiples of 4, as cuBLAS wants them of int8
     a = drawn(rng, (m, k) if transa == 0 else (k, m), given)
     b = drawn(rng, (k, n) if transb == 0 else (n, k), given)
     c = drawn(rng, (m, n), to)
-    da, db, dc = on_device(a, 6), on_device(b, 7), on_device(c, 5)
-    alpha, beta = (np.asarray(value, factor) for value in (2, 3))
+    da, db, dc = on_device(a, 12), on_device(b, 16), on_device(c, 8)
+    scales = (1, 1) if compute == I32 else (2, 3)  # others are not promised for integers
+    alpha, beta = (np.asarray(value, factor) for value in scales)
     if on_gpu:
         cublas.setPointerMode(handle, cublas.CUBLAS_POINTER_MODE_DEVICE)
     kept = [cp.asarray(one) for one in (alpha, beta)]
     at = [one.data.ptr for one in kept] if on_gpu else [alpha.ctypes.data, beta.ctypes.data]
-    first, second = (da.data.ptr, CODES[given], 6), (db.data.ptr, CODES[given], 7)
-    last = (dc.data.ptr, CODES[to], 5, compute, cublas.CUBLAS_GEMM_DEFAULT)
+    first, second = (da.data.ptr, CODES[given], 12), (db.data.ptr, CODES[given], 16)
+    last = (dc.data.ptr, CODES[to], 8, compute, cublas.CUBLAS_GEMM_DEFAULT)
     cublas.gemmEx(handle, transa, transb, m, n, k, at[0], *first, *second, at[1], *last)
     wide = "D" if to in "FD" else "d"
-    wanted = 2 * turned(a, transa).astype(wide) @ turned(b, transb).astype(wide) + 3 * c
-    close(back(dc, m), wanted.astype(to))
+    wanted = turned(a, transa).astype(wide) @ turned(b, transb).astype(wide)
+    close(back(dc, m), (scales[0] * wanted + scales[1] * c).astype(to), compute)
 
 
 @pytest.mark.parametrize(("given", "to", "factor", "compute"), TYPES)
 def test_gemm_strided_batched_ex(
     given: str, to: str, factor: str, compute: int, rng: Any, handle: int
 ) -> None:
-    m, n, k, count = 4, 3, 5, 3
+    m, n, k, count = 4, 4, 8, 3
     a, b = drawn(rng, (count, m, k), given), drawn(rng, (k, n), given)  # the same b for all
-    da, db, dc = on_device(a, 4), on_device(b, 5), cp.full((count, n, 6), 7, to)
-    alpha, beta = (np.asarray(value, factor) for value in (2, 0))
+    da, db, dc = on_device(a, 4), on_device(b, 12), cp.full((count, n, 8), 7, to)
+    scale = 1 if compute == I32 else 2
+    alpha, beta = (np.asarray(value, factor) for value in (scale, 0))
     first = (alpha.ctypes.data, da.data.ptr, CODES[given], 4, 4 * k)
-    second = (db.data.ptr, CODES[given], 5, 0, beta.ctypes.data)
-    last = (dc.data.ptr, CODES[to], 6, 6 * n, count, compute, cublas.CUBLAS_GEMM_DEFAULT)
+    second = (db.data.ptr, CODES[given], 12, 0, beta.ctypes.data)
+    last = (dc.data.ptr, CODES[to], 8, 8 * n, count, compute, cublas.CUBLAS_GEMM_DEFAULT)
     cublas.gemmStridedBatchedEx(handle, 0, 0, m, n, k, *first, *second, *last)
     wide = "D" if to in "FD" else "d"
-    close(back(dc, m), (2 * a.astype(wide) @ b.astype(wide)).astype(to))
-    nothing = (dc.data.ptr, CODES[to], 6, 6 * n, count, compute, cublas.CUBLAS_GEMM_DEFAULT)
-    empty = (alpha.ctypes.data, 0, CODES[given], 4, 0, 0, CODES[given], 5, 0, beta.ctypes.data)
+    close(back(dc, m), (scale * a.astype(wide) @ b.astype(wide)).astype(to), compute)
+    nothing = (dc.data.ptr, CODES[to], 8, 8 * n, count, compute, cublas.CUBLAS_GEMM_DEFAULT)
+    empty = (alpha.ctypes.data, 0, CODES[given], 4, 0, 0, CODES[given], 12, 0, beta.ctypes.data)
     cublas.gemmStridedBatchedEx(handle, 0, 0, m, n, 0, *empty, *nothing)
     assert not back(dc, m).any()
 
 
 @pytest.mark.parametrize(("given", "to"), [("e", "e"), ("e", "f"), ("b", "f"), ("f", "f")])
 def test_sgemm_ex(given: str, to: str, rng: Any, handle: int) -> None:
-    a, b, c = (drawn(rng, (3, 3), one) for one in (given, given, to))
-    da, db, dc = (on_device(one, 4) for one in (a, b, c))
+    a, b, c = (drawn(rng, (4, 4), one) for one in (given, given, to))
+    da, db, dc = (on_device(one, 8) for one in (a, b, c))
     one = np.asarray(1, "f")
-    first, second = (da.data.ptr, CODES[given], 4), (db.data.ptr, CODES[given], 4)
-    at, last = one.ctypes.data, (dc.data.ptr, CODES[to], 4)
-    cublas.sgemmEx(handle, 0, 1, 3, 3, 3, at, *first, *second, at, *last)
-    close(back(dc, 3), (a.astype("d") @ b.T.astype("d") + c).astype(to))
+    first, second = (da.data.ptr, CODES[given], 8), (db.data.ptr, CODES[given], 8)
+    at, last = one.ctypes.data, (dc.data.ptr, CODES[to], 8)
+    cublas.sgemmEx(handle, 0, 1, 4, 4, 4, at, *first, *second, at, *last)
+    close(back(dc, 4), (a.astype("d") @ b.T.astype("d") + c).astype(to))
 
 
 # ------------------------------------------------------------------- triangles

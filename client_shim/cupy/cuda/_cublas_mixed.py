@@ -99,9 +99,9 @@ def _product(
                 _libraries.stack(pointer, shape, ld, stride, count, given)
                 for (pointer, _, ld, stride), shape in zip(places[:2], shapes, strict=False)
             )
-        else:  # a product of nothing is one of zeros
+        else:  # a product of nothing is one of zeros; of int8, cuBLAS takes four
             a, b = (
-                cupy.zeros((shape[0] or 1, shape[1] or 1, count), given, order="F")
+                cupy.zeros((shape[0] or 4, shape[1] or 4, count), given, order="F")
                 for shape in shapes[:2]
             )
         alpha, beta = (_number(scalar(one, factor)) for one in factors)
