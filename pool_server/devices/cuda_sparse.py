@@ -119,9 +119,11 @@ class SparseOperations:
 
     def add(self, a: Parts, alpha: Any, b: Parts, beta: Any, shape: Shape) -> Parts:
         left, right = self._canonical(a, shape), self._canonical(b, shape)
-        if alpha < 0:
-            left = -left
-        return _parts(left + right if beta > 0 else left - right)
+        if alpha != 1:
+            left = -left if alpha == -1 else left * alpha
+        if beta == -1:
+            return _parts(left - right)
+        return _parts(left + (right if beta == 1 else right * beta))
 
     def binary(self, name: str, a: Parts, a_shape: Shape, b: Parts, b_shape: Shape) -> Parts:
         left, right = self._csr(a, a_shape), self._csr(b, b_shape)
