@@ -16,6 +16,7 @@ _DATA_TYPES = {"f": 0, "d": 1, "e": 2, "b": 3, "F": 4, "D": 5, "i": 10}
 """`cudaDataType_t` by dtype."""
 _FACTOR_TYPES = {64: "e", 65: "e", 70: "d", 71: "d", 72: "i", 73: "i"}
 """Of what type factors are, by `cublasComputeType_t`, where C is real; else single precision."""
+_BY_QR = 0
 _DRAWS = {
     "uniform": "generateUniform",
     "normal": "generateNormal",
@@ -43,7 +44,8 @@ class LibraryOperations:
         names = "potrf potrs getrf getrs getri geqrf orgqr ormqr gesvd syevd".split()
         found = {f"cusolver.{name}": getattr(self, f"_{name}") for name in names}
         found |= {"cublas.trsm": self._trsm, "cublas.gemm_ex": self._gemm_ex}
-        found |= {"cusparse.gtsv": self._gtsv, "curand.draw": self._draw}
+        found |= {"cusparse.gtsv": self._gtsv, "cusparse.gpsv": self._gpsv}
+        found["curand.draw"] = self._draw
         return found | SolverOperations(self._cupy).table()
 
     def _call(self, name: str, a: Any, *args: Any, size: tuple[Any, ...] | None = None) -> None:
@@ -171,6 +173,14 @@ class LibraryOperations:
         handle = self._device.get_cusparse_handle()
         diagonals = tuple(_pointer(one) for one in (lower, main, upper))
         size = (*b.shape, *diagonals, _pointer(b), _ld(b))
+        count = getattr(self._sparse, f"{name}_bufferSizeExt")(handle, *size)
+        work = self._cupy.empty(max(1, count), "u1")
+        getattr(self._sparse, name)(handle, *size, work.data.ptr)
+
+    def _gpsv(self, m: int, systems: int, *arrays: Any) -> None:
+        name = f"{_LETTERS[arrays[0].dtype.char]}gpsvInterleavedBatch"
+        handle = self._device.get_cusparse_handle()
+        size = (_BY_QR, m, *(_pointer(one) for one in arrays), systems)
         count = getattr(self._sparse, f"{name}_bufferSizeExt")(handle, *size)
         work = self._cupy.empty(max(1, count), "u1")
         getattr(self._sparse, name)(handle, *size, work.data.ptr)

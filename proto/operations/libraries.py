@@ -30,6 +30,7 @@ the rounds of refinement.
     cublas.gemm_ex   transa, transb, alpha, a, b, beta, c, compute, algo: matrices with a third
                      axis; a and b of one type, c of another; factors of `compute`'s
     cusparse.gtsv    pivoting, lower, main, upper diagonal of m elements, b of shape (m, n)
+    cusparse.gpsv    m, systems, five diagonals and x of m * systems elements, which alternate
     curand.draw      kind, out, type, seed, offset, parameters
 """
 
@@ -40,7 +41,7 @@ _SOLVER = tuple(
     "gesvda_batched syevj syevj_batched gesv gels".split()
 )
 
-_OTHERS = ("cublas.trsm", "cublas.gemm_ex", "cusparse.gtsv", "curand.draw")
+_OTHERS = ("cublas.trsm", "cublas.gemm_ex", "cusparse.gtsv", "cusparse.gpsv", "curand.draw")
 
 OPERATIONS = tuple(
     Operation(name, "function", rule="own", outputs=0)

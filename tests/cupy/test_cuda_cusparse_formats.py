@@ -200,3 +200,27 @@ def test_gtsv_of_a_batch(letter: str, name: str, rng: Any, handle: int) -> None:
     close((whole @ x.get()[..., None])[..., 0], b)
     if name == "strided":
         assert (given.get()[:, :, m:] == 7).all()
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+@pytest.mark.parametrize("side", ["mock", "cuda's calls"])
+def test_gpsv(
+    letter: str, side: str, rng: Any, handle: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if side != "mock":
+        library_calls.by_the_cuda_device(monkeypatch)
+    m, count = 6, 3
+    parts, b = drawn(rng, (5, count, m), letter), drawn(rng, (count, m), letter)
+    parts[2] += 6
+    parts[0, :, :2], parts[1, :, :1], parts[3, :, m - 1 :], parts[4, :, m - 2 :] = 0, 0, 0, 0
+    whole = np.zeros((count, m, m), parts.dtype)
+    for system in range(count):
+        for row, diagonal in enumerate(parts[:, system], -2):
+            inside = diagonal[-row:] if row < 0 else diagonal[: m - row]
+            whole[system] += np.diag(inside, row)
+    given = cp.asarray(np.ascontiguousarray(np.swapaxes([*parts, b], 1, 2)))
+    where = (0, m, *(one.data.ptr for one in given), count)
+    size = getattr(cusparse, f"{letter}gpsvInterleavedBatch_bufferSizeExt")(handle, *where)
+    work = cp.empty(size, "u1")
+    getattr(cusparse, f"{letter}gpsvInterleavedBatch")(handle, *where, work.data.ptr)
+    close((whole @ given[5].get().T[..., None])[..., 0], b)

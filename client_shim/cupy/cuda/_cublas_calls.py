@@ -277,12 +277,12 @@ def _gemm_strided(letter: str, dtype: np.dtype[Any]) -> Any:
         strideC: int,
         batchCount: int,
     ) -> None:
-        with _call(handle) as scalar:
-            for index in range(batchCount):
-                step = index * dtype.itemsize
-                a, b = (A + step * strideA, lda), (B + step * strideB, ldb)
-                c = C + step * strideC, ldc
-                _product(dtype, (transa, transb, m, n, k), (alpha, beta), a, b, c, scalar)
+        from cupool.client_shim.cupy.cuda import _cublas_mixed
+
+        code, compute = _cublas_mixed.OF_LETTERS[letter]
+        places = ((A, code, lda, strideA), (B, code, ldb, strideB), (C, code, ldc, strideC))
+        sizes = (transa, transb, m, n, k, batchCount)
+        _cublas_mixed.product(handle, sizes, (alpha, beta), places, compute)
 
     return gemmStridedBatched
 

@@ -22,6 +22,8 @@ _TYPES = {0: "f", 1: "d", 2: "e", 3: "b", 4: "F", 5: "D", 10: "i"}
 """dtypes by `cudaDataType_t`."""
 _REFUSED = {7: "complex int8", 14: "bfloat16", 15: "complex bfloat16"}
 _COMPUTE_32F, _DEFAULT = 68, -1
+OF_LETTERS = {"s": (0, 68), "d": (1, 70), "c": (4, 68), "z": (5, 70)}
+"""By the letter of a function's name: `cudaDataType_t` and `cublasComputeType_t`."""
 _FIRST_COMPUTE_TYPE = 64
 _OF_DATA_TYPE = {0: 68, 1: 70, 2: 64, 4: 68, 5: 70, 10: 72}
 """`cublasComputeType_t` by the `cudaDataType_t` that CUDA 10 had in its place."""
@@ -66,13 +68,13 @@ def _types(given: tuple[int, int, int], compute: int) -> tuple[Any, Any, Any]:
     return np.dtype(a), np.dtype(c), np.dtype(factor)
 
 
-def _product(
+def product(
     handle: int,
     sizes: tuple[int, ...],
     factors: tuple[int, int],
     places: tuple[tuple[int, int, int, int], ...],
     compute: int,
-    algo: int,
+    algo: int = _DEFAULT,
 ) -> None:
     """Send a product; `places` are address, `cudaDataType_t`, ld and stride of A, B and C."""
     from cupool.client_shim import cupy
@@ -138,7 +140,7 @@ def gemmEx(
     the type that goes with `computeType`."""
     places = ((A, Atype, lda, 0), (B, Btype, ldb, 0), (C, Ctype, ldc, 0))
     sizes = (transa, transb, m, n, k, 1)
-    _product(handle, sizes, (alpha, beta), places, computeType, algo)
+    product(handle, sizes, (alpha, beta), places, computeType, algo)
 
 
 def sgemmEx(
@@ -165,7 +167,7 @@ def sgemmEx(
         _refuse()  # complex numbers have `cgemmEx`, which CuPy has not
     places = ((A, Atype, lda, 0), (B, Btype, ldb, 0), (C, Ctype, ldc, 0))
     sizes = (transa, transb, m, n, k, 1)
-    _product(handle, sizes, (alpha, beta), places, _COMPUTE_32F, _DEFAULT)
+    product(handle, sizes, (alpha, beta), places, _COMPUTE_32F)
 
 
 def gemmStridedBatchedEx(
@@ -196,7 +198,7 @@ def gemmStridedBatchedEx(
     """Do `gemmEx` for matrices that lie `stride` elements apart."""
     places = ((A, Atype, lda, strideA), (B, Btype, ldb, strideB), (C, Ctype, ldc, strideC))
     sizes = (transa, transb, m, n, k, batchCount)
-    _product(handle, sizes, (alpha, beta), places, computeType, algo)
+    product(handle, sizes, (alpha, beta), places, computeType, algo)
 
 
 FUNCTIONS.update(gemmEx=gemmEx, sgemmEx=sgemmEx, gemmStridedBatchedEx=gemmStridedBatchedEx)

@@ -1,8 +1,9 @@
-"""`cupy.cuda.cusparse`: tridiagonal systems.
+"""`cupy.cuda.cusparse`: systems of three and of five diagonals.
 
 Semantics: https://docs.nvidia.com/cuda/cusparse/ (gtsv2, gtsv2_nopivot, gtsv2StridedBatch,
-gtsvInterleavedBatch). The first element of a lower and the last of an upper diagonal count for
-nothing. A batch is one long system, whose parts do not touch.
+gtsvInterleavedBatch, gpsvInterleavedBatch). Of three diagonals, the first element of the lower
+and the last of the upper one count for nothing, and a batch is one long system, whose parts do not
+touch.
 """
 
 from __future__ import annotations
@@ -154,3 +155,46 @@ def _interleaved(dtype: np.dtype[Any]) -> tuple[Any, Any]:
                 _batch(algo != _THOMAS, (lower, main, upper), right)
 
     return size, gtsvInterleavedBatch
+
+
+@_for_each("gpsvInterleavedBatch")
+def _five_diagonals(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Solve systems of five diagonals whose elements alternate, in x; the first two elements of
+    `ds`, the first of `dl`, the last of `du` and the last two of `dw` must be 0. The diagonals
+    are lost."""
+
+    def size(
+        handle: int,
+        algo: int,
+        m: int,
+        ds: int,
+        dl: int,
+        d: int,
+        du: int,
+        dw: int,
+        x: int,
+        batchCount: int,
+    ) -> int:
+        check(algo == 0 and m >= _SMALLEST and batchCount >= 0)
+        return WORK_BYTES
+
+    def gpsvInterleavedBatch(
+        handle: int,
+        algo: int,
+        m: int,
+        ds: int,
+        dl: int,
+        d: int,
+        du: int,
+        dw: int,
+        x: int,
+        batchCount: int,
+        pBuffer: int,
+    ) -> None:
+        check(algo == 0 and m >= _SMALLEST and batchCount >= 0)
+        with call(handle):
+            if batchCount:
+                arrays = (array(one, m * batchCount, dtype) for one in (ds, dl, d, du, dw, x))
+                calls.call_into("cusparse.gpsv", (m, batchCount, *arrays))
+
+    return size, gpsvInterleavedBatch

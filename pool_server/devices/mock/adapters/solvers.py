@@ -34,6 +34,36 @@ def gtsv(pivoting: bool, lower: NpArray, main: NpArray, upper: NpArray, b: NpArr
     b[...] = x if info == 0 else np.nan
 
 
+@adapter("cusparse.gpsv")
+def gpsv(
+    m: int,
+    systems: int,
+    lowest: NpArray,
+    lower: NpArray,
+    main: NpArray,
+    upper: NpArray,
+    highest: NpArray,
+    x: NpArray,
+) -> None:
+    """All systems are one of LAPACK's band matrices: what couples them does not count."""
+    one_after_another = [
+        np.array(one.reshape(m, systems).T) for one in (lowest, lower, main, upper, highest, x)
+    ]
+    for diagonal, begin in zip(one_after_another[:2], (2, 1), strict=True):
+        diagonal[:, :begin] = 0
+    for diagonal, end in zip(one_after_another[3:5], (1, 2), strict=True):
+        diagonal[:, m - end :] = 0
+    *diagonals, right = (one.reshape(-1) for one in one_after_another)
+    bands = np.zeros((7, m * systems), main.dtype)  # two rows more, for LAPACK's fill-in
+    for row, (diagonal, shift) in enumerate(
+        zip(reversed(diagonals), (2, 1, 0, -1, -2), strict=True), 2
+    ):
+        bands[row] = np.roll(diagonal, shift)
+    *_, solved, info = _lapack("gbsv", bands, right)(2, 2, bands, right)
+    solved = solved if info == 0 else np.full_like(right, np.nan)
+    x[...] = solved.reshape(systems, m).T.reshape(-1)
+
+
 # ------------------------------------------------------------------- Jacobi's methods
 
 
