@@ -245,7 +245,7 @@ def xcoosortByColumn(
 def _sort_minor(
     handle: int, length: int, nnz: int, descr: int, offsets: int, indices: int, P: int
 ) -> None:
-    base = of(descr, _OldDescriptor).base
+    base = of(descr, OldDescriptor).base
     check(min(length, nnz) >= 0)
     with call(handle):
         if nnz:
@@ -308,7 +308,7 @@ def xcscsort(
 
 
 @dataclass
-class _OldDescriptor:
+class OldDescriptor:
     """What `createMatDescr` makes: a matrix' kind, without where it lies."""
 
     base: int = 0
@@ -320,38 +320,38 @@ class _OldDescriptor:
 @function
 def createMatDescr() -> int:
     """Return a descriptor of a general matrix whose indices are from 0 on."""
-    return new(_OldDescriptor())
+    return new(OldDescriptor())
 
 
 @function
 def destroyMatDescr(descr: int) -> None:
     """Forget a descriptor of the old API."""
-    forget(descr, _OldDescriptor)
+    forget(descr, OldDescriptor)
 
 
 @function
 def setMatIndexBase(descr: int, base: int) -> None:
     """Set whether indices are from 0 or from 1 on."""
     check(base in (0, 1))
-    of(descr, _OldDescriptor).base = base
+    of(descr, OldDescriptor).base = base
 
 
 @function
 def setMatType(descr: int, typ: int) -> None:
     """Set `CUSPARSE_MATRIX_TYPE_*`, which nothing here looks at."""
     check(typ in (0, 1, 2, 3))
-    of(descr, _OldDescriptor).type = typ
+    of(descr, OldDescriptor).type = typ
 
 
 @function
 def setMatFillMode(descrA: int, fillMode: int) -> None:
     """Set `CUSPARSE_FILL_MODE_*`, which nothing here looks at."""
     check(fillMode in (0, 1))
-    of(descrA, _OldDescriptor).fill = fillMode
+    of(descrA, OldDescriptor).fill = fillMode
 
 
 @function
 def setMatDiagType(descrA: int, diagType: int) -> None:
     """Set `CUSPARSE_DIAG_TYPE_*`, which nothing here looks at."""
     check(diagType in (0, 1))
-    of(descrA, _OldDescriptor).diagonal = diagType
+    of(descrA, OldDescriptor).diagonal = diagType

@@ -78,14 +78,14 @@ def _update(to: Any, product: Any, alpha: Any, beta: Any) -> None:
     """Do `to = alpha * product + beta * to`; with beta 0, `to` is not read."""
     from cupool.client_shim import cupy
 
-    product = product * _factor(alpha)
+    product = product * factor(alpha)
     if isinstance(beta, np.ndarray):
-        to[...] = product + to * _factor(beta) if beta else product
+        to[...] = product + to * factor(beta) if beta else product
     else:
         to[...] = product + cupy.where(beta == 0, to.dtype.type(0), to * beta)
 
 
-def _factor(value: Any) -> Any:
+def factor(value: Any) -> Any:
     """Return a number of the same dtype, or the array of one on the device."""
     return value[()] if isinstance(value, np.ndarray) else value
 
@@ -345,7 +345,7 @@ def spSM_solve(
         if a.transposed:  # its parts are those of its transpose
             data = data.conj() if opA == _ADJOINT else data
             lower, trans = not lower, "T" if opA == _AS_IT_IS else "N"
-        right = _turned(b.array(), opB) * _factor(scalar(alpha, dtype))
+        right = _turned(b.array(), opB) * factor(scalar(alpha, dtype))
         parts = (data, indices, indptr)
         c.array()[...] = kernels().solve_triangular(parts, right, lower, unit, trans)
 
@@ -426,11 +426,11 @@ def spGEMM_compute(
         a, b, c, dtype = _gemm((opA, opB), (matA, matB, matC), computeType)
         if not externalBuffer2:
             return WORK_BYTES
-        factor = scalar(beta, dtype)
-        if factor if isinstance(factor, np.ndarray) else factor.get():
+        scale = scalar(beta, dtype)
+        if scale if isinstance(scale, np.ndarray) else scale.get():
             raise error(_NOT_SUPPORTED)
         data, indices, indptr = kernels().matmul(a.parts(), a.shape, b.parts(), b.shape)
-        product.parts = data * _factor(scalar(alpha, dtype)), indices, indptr
+        product.parts = data * factor(scalar(alpha, dtype)), indices, indptr
         c.nnz = data.size
     return WORK_BYTES
 

@@ -95,10 +95,16 @@ from cupool.client_shim.cupy.cuda import (  # noqa: E402
     _cusparse_descriptors,
     _cusparse_formats,
     _cusparse_objects,
+    _cusparse_old,
     _cusparse_tridiagonal,
 )
 
-for _module in (_cusparse_descriptors, _cusparse_formats, _cusparse_tridiagonal):
+for _module in (
+    _cusparse_descriptors,
+    _cusparse_formats,
+    _cusparse_old,
+    _cusparse_tridiagonal,
+):
     globals().update(_module.FUNCTIONS)
 del _module
 globals().update({one.__name__: one for one in _cusparse_objects.CLASSES})
