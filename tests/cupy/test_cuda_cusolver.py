@@ -233,6 +233,37 @@ def test_xsyevd(letter: str, rng: Any) -> None:
         cusolver.xsyevd(handle, *where, *spaces, info.data.ptr)
 
 
+@pytest.mark.parametrize("letter", LETTERS)
+def test_xgeev(letter: str, rng: Any) -> None:
+    code, values = {"s": (0, 4), "d": (1, 5), "c": (4, 4), "z": (5, 5)}[letter]
+    host = drawn(rng, (5, 5), letter)
+    host[:2, :2], host[2:, :2], host[:2, 2:] = [[0, 1], [-1, 0]], 0, 0  # a complex pair at least
+    w = cp.zeros(5, "F" if letter in "sc" else "D")
+    a, v, info = on_device(host, 6), cp.full((5, 7), 7, host.dtype), cp.ones(1, "i")
+    handle, params = device.get_cusolver_handle(), cusolver.createParams()
+    sides = (code, 0, 5, code, v.data.ptr, 7, code)
+    where = (params, NONE, VECTORS, 5, code, a.data.ptr, 6, values, w.data.ptr, *sides)
+    on_gpu, on_host = cusolver.xgeev_bufferSize(handle, *where)
+    work, place = cp.empty(on_gpu, "u1"), np.empty(on_host, "u1")
+    spaces = (work.data.ptr, on_gpu, place.ctypes.data, on_host, info.data.ptr)
+    cusolver.xgeev(handle, *where, *spaces)
+    assert info.get().tolist() == [0]
+    found, packed = w.get(), back(v, 5)
+    vectors = packed.astype(w.dtype)
+    if letter in "sd":
+        for first in np.flatnonzero(found.imag > 0):
+            pair = packed[:, first] + 1j * packed[:, first + 1]
+            vectors[:, first], vectors[:, first + 1] = pair, pair.conj()
+    close(host @ vectors, vectors * found)
+    again, values_alone = on_device(host, 6), cp.zeros_like(w)
+    where = (params, NONE, NONE, 5, code, again.data.ptr, 6, values, values_alone.data.ptr, *sides)
+    cusolver.xgeev(handle, *where, *spaces)
+    close(np.sort_complex(values_alone.get()), np.sort_complex(found))
+    with pytest.raises(cusolver.CUSOLVERError, match="NOT_SUPPORTED"):
+        cusolver.xgeev(handle, params, VECTORS, *where[2:], *spaces)
+    cusolver.destroyParams(params)
+
+
 # ------------------------------------------------------------------- systems
 
 

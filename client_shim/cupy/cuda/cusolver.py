@@ -91,7 +91,7 @@ def getProperty(type: int) -> int:
     return _VERSION[type]
 
 
-from cupool.client_shim.cupy.cuda import _cusolver_systems as _systems  # noqa: E402
+from cupool.client_shim.cupy.cuda import _cusolver_geev, _cusolver_systems  # noqa: E402
 
-globals().update(_systems.FUNCTIONS)
+globals().update(_cusolver_systems.FUNCTIONS | _cusolver_geev.FUNCTIONS)
 _unsupported.fill(globals(), "cupy.cuda.cusolver")
