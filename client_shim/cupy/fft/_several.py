@@ -113,7 +113,7 @@ def _single(x: core.ndarray, gpus: Sequence[int], direction: int) -> Any:
     n1 = next((d for d in range(math.isqrt(n), 0, -1) if n % d == 0), 1)
     n2 = n // n1
     if n1 < len(gpus):
-        raise cufft.CuFFTError(cufft.CUFFT_INVALID_SIZE)
+        raise cufft.CuFFTError(cufft._INVALID_SIZE)
     columns = x.reshape(n1, n2)
     turned = []
     for gpu, share in _shares(n2, gpus):
