@@ -10,6 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from cupool.pool_server.devices.mock.casts import cast
+
 DTYPES = "?bhilqBHILQefdFD"
 UNARY = (
     "negative absolute conjugate sign square sqrt exp log sin cos tan arctan tanh floor ceil rint "
@@ -188,7 +190,7 @@ def indexings(draw: Any) -> Call:
         where = _moved(index, xp)
         if value is None:
             return mine[where]
-        mine[where] = _moved(value, xp)
+        mine[where] = _as_cuda(value, array.dtype) if xp is np else _moved(value, xp)
         return mine
 
     return Call(f"{_say(array)}[{_say(index)}] = {_say(value)}", run)
@@ -214,6 +216,15 @@ def products(draw: Any) -> Call:
     return _plain(draw(st.sampled_from(["dot", "matmul", "inner", "outer", "kron"])), first, second)
 
 
+def _as_cuda(value: Any, dtype: Any) -> Any:
+    """Convert as CUDA does, which saturates where NumPy does as the CPU; see test_casts.py."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype.kind == "f" and np.dtype(dtype).kind in "iu":
+        return cast(value, np.dtype(dtype))
+    return value.astype(dtype)
+
+
 @st.composite
 def conversions(draw: Any) -> Call:
     """Draw a change of type, or a choice by condition."""
@@ -222,7 +233,7 @@ def conversions(draw: Any) -> Call:
         dtype = draw(st.sampled_from([*DTYPES, "S3", "O", "U2", ">f8", ">i4"]))
 
         def run(xp: Any) -> Any:
-            return _moved(array, xp).astype(dtype)
+            return _as_cuda(array, dtype) if xp is np else _moved(array, xp).astype(dtype)
 
         return Call(f"{_say(array)}.astype({dtype!r})", run)
     if draw(st.booleans()):

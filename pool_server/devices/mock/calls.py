@@ -19,6 +19,7 @@ import numpy as np
 
 from cupool.pool_server.devices.base import Layout, memory_order
 from cupool.pool_server.devices.mock import elementwise, randoms
+from cupool.pool_server.devices.mock.casts import cast
 from cupool.proto.operations import Operation
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -152,4 +153,4 @@ def _cast(result: Any, promised: Layout | None) -> Any:
         return result
     if result.dtype.kind == "c" and promised.dtype.kind != "c":
         result = result.real  # where CuPy gives real parts only
-    return result.astype(promised.dtype)
+    return cast(result, promised.dtype)

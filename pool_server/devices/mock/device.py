@@ -24,6 +24,7 @@ from cupool.pool_server.devices.base import (
     memory_order,
 )
 from cupool.pool_server.devices.mock import adapters, attributes, calls, elementwise
+from cupool.pool_server.devices.mock.casts import cast
 from cupool.pool_server.devices.mock.kernels.state import Kernels, open_kernels
 from cupool.pool_server.devices.mock.memory import ROUND_BYTES, Block, MemoryPool
 from cupool.pool_server.devices.mock.options import MockOptions
@@ -165,7 +166,10 @@ class MockDevice(Device):
 
     def assign(self, target: NpArray, source: Any) -> None:
         self._step()
-        np.copyto(target, _real_if_needed(source, target.dtype), casting="unsafe")
+        source = _real_if_needed(source, target.dtype)
+        if isinstance(source, np.ndarray):
+            source = cast(source, target.dtype)
+        np.copyto(target, source, casting="unsafe")
 
     def allocate(self, size_bytes: int, kind: str) -> NpArray:
         block = self.pool.allocate_outside(size_bytes)

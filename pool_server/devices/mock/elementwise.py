@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cupool.pool_server.devices.base import Layout
+from cupool.pool_server.devices.mock.casts import cast
 
 NpArray = np.ndarray[Any, Any]
 
@@ -58,6 +59,10 @@ def run(
     keywords: dict[str, Any] = {}
     if dtype is not None:
         keywords = {"dtype": dtype, "casting": "unsafe"}
+        args = [cast(a, np.dtype(dtype)) if _cut_by(a, dtype) else a for a in args]
+    if isinstance(given, np.ndarray) and _may_cut(args, given):
+        np.copyto(given, cast(function(*args, **keywords), given.dtype), where=where)
+        return given
     if given is not None:
         return function(*args, out=given, where=where, casting="unsafe", **_dtype(dtype))
     if where is True:
@@ -65,6 +70,19 @@ def run(
     made = [np.empty(out.shape, out.dtype) for out in outs if out is not None]
     target: Any = made[0] if len(made) == 1 else tuple(made)
     return function(*args, out=target, where=where, casting="unsafe", **_dtype(dtype))
+
+
+def _cut_by(value: Any, dtype: Any) -> bool:
+    """Whether a loop of this dtype cuts fractions off."""
+    return (
+        isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.dtype(dtype).kind in "iu"
+    )
+
+
+def _may_cut(args: Sequence[Any], given: NpArray) -> bool:
+    """Whether floating-point results go into integers."""
+    kinds = (getattr(a, "dtype", _NUMBER if type(a) is float else given.dtype).kind for a in args)
+    return given.dtype.kind in "iu" and "f" in kinds
 
 
 def _as_numbers(array: NpArray) -> NpArray:
@@ -100,6 +118,6 @@ def _plain(
             layout = outs[index]
             assert layout is not None
             target = np.empty(layout.shape, layout.dtype)
-        np.copyto(target, one, casting="unsafe", where=where)
+        np.copyto(target, cast(np.asarray(one), target.dtype), casting="unsafe", where=where)
         written.append(target)
     return written[0] if len(written) == 1 else tuple(written)

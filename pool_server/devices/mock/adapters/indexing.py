@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cupool.pool_server.devices.mock.calls import adapter
+from cupool.pool_server.devices.mock.casts import cast
 
 NpArray = np.ndarray[Any, Any]
 
@@ -52,6 +53,8 @@ def getitem(array: NpArray, key: Any) -> Any:
 
 @adapter("setitem")
 def setitem(array: NpArray, key: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and array.dtype.kind in "iu":
+        value = _like(array, value)
     array[_wrapped(array, key)] = value
 
 
@@ -71,7 +74,7 @@ def scatter_min(array: NpArray, key: Any, value: Any) -> None:
 
 
 def _like(array: NpArray, value: Any) -> NpArray:
-    return np.asarray(value).astype(array.dtype, copy=False)
+    return cast(np.asarray(value), array.dtype)
 
 
 @adapter("take")
@@ -137,7 +140,7 @@ def put(array: NpArray, indices: NpArray, values: NpArray, mode: str = "wrap") -
 def _cast(values: NpArray, dtype: np.dtype[Any]) -> NpArray:
     if values.dtype.kind == "c" and dtype.kind in "iuf":
         values = values.real
-    return values.astype(dtype)
+    return cast(values, dtype)
 
 
 @adapter("ravel_multi_index")

@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 
 from cupool.pool_server.devices.mock.calls import adapter
+from cupool.pool_server.devices.mock.casts import cast
 
 NpArray = np.ndarray[Any, Any]
+
+
+@adapter("copyto")
+def copyto(target: NpArray, source: Any, casting: Any, where: Any) -> None:
+    if isinstance(source, np.ndarray):
+        source = cast(source, target.dtype)
+    np.copyto(target, source, casting=casting, where=where)
 
 
 @adapter("poly", casts=True)

@@ -1,0 +1,73 @@
+"""Floats to integers: saturated as CUDA does it, wherever a cast happens.
+
+Values of CuPy's page of differences to NumPy, and of what NVRTC makes of `y = x` (PTX's cvt).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import cupy as cp
+import numpy as np
+import pytest
+
+VALUES = [-1.0, -1.5, -0.5, -300.0, 300.7, 1e10, -1e10, np.nan, np.inf, -np.inf, 3e9, 7e4, 2e19]
+MOST = {"u4": 2**32 - 1, "i4": 2**31 - 1, "u8": 2**64 - 1, "i8": 2**63 - 1}
+LEAST = {"u4": 0, "i4": -(2**31), "u8": 0, "i8": -(2**63)}
+
+
+def saturated(values: list[float], target: str) -> list[int]:
+    """Say it once more, with Python's numbers."""
+    wide = target if target in MOST else f"{target[0]}4"
+    found = []
+    for value in values:
+        whole = 0 if value != value else value
+        whole = max(LEAST[wide], min(MOST[wide], whole))
+        bits = 8 * int(target[1])
+        low = int(whole) % 2**bits
+        found.append(low - 2**bits if target[0] == "i" and low >= 2 ** (bits - 1) else low)
+    return found
+
+
+WAYS: dict[str, Callable[[cp.ndarray, cp.ndarray], cp.ndarray]] = {
+    "astype": lambda a, out: a.astype(out.dtype),
+    "assign": lambda a, out: out.__setitem__(..., a) or out,
+    "setitem": lambda a, out: out.__setitem__(cp.arange(a.size), a) or out,
+    "copyto": lambda a, out: cp.copyto(out, a, casting="unsafe") or out,
+    "where": lambda a, out: cp.copyto(out, a, casting="unsafe", where=cp.ones(a.size, "?")) or out,
+    "put": lambda a, out: out.put(cp.arange(a.size), a) or out,
+    "ufunc": lambda a, out: cp.positive(a, out=out, casting="unsafe"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("target", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
+@pytest.mark.parametrize("source", ["e", "f", "d"])
+def test_floats_are_saturated(source: str, target: str, way: str) -> None:
+    with np.errstate(over="ignore"):
+        values = np.array(VALUES, source)
+    out = cp.zeros(len(values), target)
+    found = WAYS[way](cp.asarray(values), out)
+    assert found.get().tolist() == saturated([float(v) for v in values], target)
+
+
+@pytest.mark.parametrize("target", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
+@pytest.mark.parametrize("source", ["f", "d"])
+def test_and_so_does_a_kernel(source: str, target: str) -> None:
+    pytest.importorskip("llvmlite", reason="user kernels need pip install 'cupool[mock-kernels]'")
+    values = cp.asarray(np.array(VALUES, source))
+    out = cp.empty(len(VALUES), target)
+    cp.ElementwiseKernel("S x", "T y", "y = x", "cast_like_cuda")(values, out)
+    assert out.get().tolist() == values.astype(target).get().tolist()
+
+
+def test_what_fits_is_cut_off_as_by_numpy() -> None:
+    values = np.random.default_rng(0).uniform(-3e4, 3e4, (50, 20)).astype("f")
+    for target in ("i2", "i4", "i8"):
+        np.testing.assert_array_equal(
+            cp.asarray(values).astype(target).get(), values.astype(target)
+        )
+        turned = cp.asarray(values).T.astype(target)
+        assert turned.strides == values.T.astype(target).strides
+    assert cp.zeros(0).astype("u1").shape == (0,)
+    assert cp.array([np.nan, 0.0, -2.0]).astype(bool).get().tolist() == [True, False, True]
