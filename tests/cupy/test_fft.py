@@ -115,5 +115,6 @@ def test_settings() -> None:
     with pytest.warns(DeprecationWarning, match="enable_nd_planning"):
         assert fft_config.enable_nd_planning is True
     for gpus, why in ((1, "at least 2"), ([0], "at least 2"), ([1, 1], "once"), ("2", "number")):
-        with pytest.raises(ValueError, match=why):
+        warned = pytest.warns(FutureWarning, match="set_cufft_gpus is experimental")
+        with warned, pytest.raises(ValueError, match=why):
             fft_config.set_cufft_gpus(gpus)

@@ -13,12 +13,12 @@ from cupy.fft import config
 
 config.use_multi_gpus = True
 made = np.random.default_rng(0)
-shapes, types = ((120,), (3, 5, 12), (1, 36), (1024,)), "FDe"
+shapes, types = ((128,), (3, 5, 12), (1, 64), (1024,)), "FDe"
 for gpus, shape, dtype in itertools.product(([1, 0], 4), shapes, types):
     config.set_cufft_gpus(gpus)
     a = made.random(shape)
     a = (a + 1j * made.random(shape) if dtype in "FD" else a).astype(dtype)
-    for name, n, norm in itertools.product(("fft", "ifft"), (None, 36), (None, "ortho", "forward")):
+    for name, n, norm in itertools.product(("fft", "ifft"), (None, 64), (None, "ortho", "forward")):
         for axis in range(a.ndim):
             found = getattr(cp.fft, name)(cp.asarray(a), n=n, axis=axis, norm=norm)
             exactly = a.astype("f") if dtype == "e" else a  # NumPy's norms in float16 are coarse
@@ -46,12 +46,13 @@ plan.fft(a, out, cufft.CUFFT_FORWARD)  # NumPy's memory, as CuPy allows
 np.testing.assert_allclose(out, np.fft.fft(a), rtol=1e-4)
 plan.fft(cp.asarray(a), there := cp.empty_like(out), cufft.CUFFT_INVERSE)
 np.testing.assert_allclose(there.get() / 64, np.fft.ifft(a), rtol=1e-4, atol=1e-6)
-with plan:
-    np.testing.assert_allclose(cp.fft.fft(cp.asarray(a)).get(), np.fft.fft(a), rtol=1e-4)
 
-config.use_multi_gpus = True
 config.set_cufft_gpus([1, 2])
-assert get_fft_plan(cp.asarray(a[0])).gpus == [1, 2] == config.devices
+assert config.devices is None and get_fft_plan(cp.asarray(a[0])).gpus is None
+config.use_multi_gpus = True
+assert get_fft_plan(cp.asarray(a[0])).gpus == [1, 2] == list(config.devices)
+with plan:  # GPUs 2 and 1, whatever is chosen
+    np.testing.assert_allclose(cp.fft.fft(cp.asarray(a)).get(), np.fft.fft(a), rtol=1e-4)
 caches = []
 for device in range(3):
     with cp.cuda.Device(device):
@@ -70,11 +71,46 @@ except RuntimeError as exc:
     print(exc)
 assert [cache.get_curr_size() for cache in caches] == [0, 0, 0]
 caches[2].set_memsize(-1)
-for what in (lambda: cp.fft.fft(cp.zeros(13, "F")), lambda: cp.fft.rfft(cp.zeros(16, "f"))):
+"""
+
+
+REFUSED = """
+import cupy as cp, numpy as np
+from cupy.cuda import cufft
+from cupy.fft import config
+from cupyx.scipy.fft import fft
+
+x, rows = cp.ones(64, "F"), cp.ones((3, 7), "F")  # rows: an odd batch of an odd length is shared
+one, two = cufft.Plan1d(64, cufft.CUFFT_C2C, 1), cufft.Plan1d(64, cufft.CUFFT_C2C, 1, devices=2)
+load = "__device__ cufftComplex one(void* d, size_t i, void* c, void* s) {" \
+       "return ((cufftComplex*)d)[i]; }" \
+       "__device__ cufftCallbackLoadC d_loadCallbackPtr = one;"
+
+def refused(what, *args, **kwargs):
     try:
-        what()
-    except (cufft.CuFFTError, NotImplementedError) as exc:
+        what(*args, **kwargs)
+    except Exception as exc:
         print(type(exc).__name__, exc)
+    else:
+        print("nothing is refused")
+
+refused(fft, x, plan=two)
+config.use_multi_gpus = True
+assert config.devices is None
+np.testing.assert_array_equal(cp.fft.fft(x).get(), np.fft.fft(x.get()))  # no devices: one GPU
+refused(fft, x, plan=one)
+config.set_cufft_gpus(2)
+cp.fft.fft(rows), cp.fft.rfft(cp.ones((0, 8))), cp.fft.rfft2(rows.real)
+for kept in (16, 0):
+    config.set_plan_cache_size(kept)
+    refused(cp.fft.rfft, rows.real)
+    refused(cp.fft.fft, cp.ones(96, "F"))
+    refused(cp.fft.fft, cp.ones(32, "F"))
+refused(cufft.Plan1d, 64, cufft.CUFFT_R2C, 2, devices=[0, 1])
+refused(cufft.Plan1d, 1024, cufft.CUFFT_Z2Z, 1, devices=[0, 1, 2])
+refused(cufft.Plan1d, 64, cufft.CUFFT_C2C, 2, devices=[0, 3])
+with config.set_cufft_callbacks(cb_load=load):
+    refused(cp.fft.fft, x)
 """
 
 
@@ -87,7 +123,26 @@ def test_it_is_equal_to_one_devices(tmp_path: Path) -> None:
 def test_plans_of_several_devices(tmp_path: Path) -> None:
     done = cupool_run(["--mock", "3", "-c", SHARED], tmp_path)
     assert done.returncode == 0, done.stderr
-    first, second, third = done.stdout.splitlines()
-    assert "plan memsize is too large for device 2" in first
-    assert second == "CuFFTError CUFFT_INVALID_SIZE"
-    assert third == "NotImplementedError several GPUs share complex transforms only"
+    assert "plan memsize is too large for device 2" in done.stdout
+
+
+def test_what_cufft_cannot_share_is_refused(tmp_path: Path) -> None:
+    done = cupool_run(["--mock", "3", "-c", REFUSED], tmp_path)
+    assert done.returncode == 0, done.stderr
+    transforms = [
+        "ValueError several GPUs share C2C and Z2Z transforms only, not R2C",
+        "ValueError a single transform (batch = 1) on 2 GPUs needs a power of 2, at least 64, "
+        "not 96 points",
+        "ValueError a single transform (batch = 1) on 2 GPUs needs a power of 2, at least 64, "
+        "not 32 points",
+    ]
+    assert done.stdout.splitlines() == [
+        "ValueError cupy.fft.config.use_multi_gpus is False, and the plan is for GPUs [0, 1]",
+        "ValueError cupy.fft.config.use_multi_gpus is True, and the plan is for one GPU",
+        *transforms,
+        *transforms,
+        transforms[0],
+        "ValueError a single transform (batch = 1) is shared by 2, 4, 8 or 16 GPUs, not 3",
+        "CuFFTError CUFFT_INVALID_DEVICE",
+        "NotImplementedError callbacks of cuFFT are called on one GPU only",
+    ]

@@ -7,11 +7,13 @@ A plan is checked against the transform that it is used for, as CuPy does. Using
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from cupool.client_shim import session as _session
 from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy.cuda import _cufft_memory
 from cupool.client_shim.cupy.cuda._cufft_memory import Layout
@@ -38,8 +40,9 @@ _KINDS = {
 }
 
 
-_INVALID_SIZE = 8
-_ERRORS = {_INVALID_SIZE: "CUFFT_INVALID_SIZE"}
+_INVALID_DEVICE = 11
+_ERRORS = {_INVALID_DEVICE: "CUFFT_INVALID_DEVICE"}
+_LEAST_POINTS = {2: 64, 4: 64, 8: 128, 16: 1024}
 _COMPLEX_BYTES = {"e": 4, "f": 8, "d": 16}
 
 
@@ -76,6 +79,34 @@ def several(gpus: Any) -> tuple[int, ...]:
     if len(found) < 2 or len(set(found)) != len(found):
         raise ValueError(f"must use at least 2 GPUs, each once, not {gpus!r}")
     return found
+
+
+def check_shared(points: int, value_type: str, batch: int, gpus: Sequence[int]) -> None:
+    """Refuse what cuFFT's plans of several devices cannot do.
+
+    A batch of any size is shared by any number of devices; a single transform has a length that is
+    a power of 2, and 2, 4, 8 or 16 devices
+    (https://docs.nvidia.com/cuda/cufft, "Multiple GPU Data Organization").
+
+    Raises:
+        ValueError: not C2C; a single transform of another length or number of devices.
+        CuFFTError: there is no such device.
+    """
+    if value_type != "C2C":
+        raise ValueError(f"several GPUs share C2C and Z2Z transforms only, not {value_type}")
+    if batch == 1:
+        least = _LEAST_POINTS.get(len(gpus))
+        if least is None:
+            raise ValueError(
+                f"a single transform (batch = 1) is shared by 2, 4, 8 or 16 GPUs, not {len(gpus)}"
+            )
+        if points & (points - 1) or points < least:
+            raise ValueError(
+                f"a single transform (batch = 1) on {len(gpus)} GPUs needs a power of 2, at least "
+                f"{least}, not {points} points"
+            )
+    if not all(0 <= gpu < len(_session.sessions()) for gpu in gpus):
+        raise CuFFTError(_INVALID_DEVICE)
 
 
 def getVersion() -> int:
@@ -150,7 +181,7 @@ class Plan1d(_Plan):
         devices: that share the work, as `set_cufft_gpus` takes them; None = the current one.
 
     Raises:
-        NotImplementedError: several devices, and not C2C.
+        ValueError, CuFFTError: several devices cannot share it, see `check_shared`.
     """
 
     __module__ = "cupy.cuda.cufft"
@@ -172,8 +203,7 @@ class Plan1d(_Plan):
         self.source = self.target = Layout(None, 1, 0)
         if devices is not None:
             self.gpus = list(several(devices))
-            if self.value_type != "C2C":
-                raise NotImplementedError("several GPUs share C2C and Z2Z transforms only")
+            check_shared(self.nx, self.value_type, self.batch, self.gpus)
 
 
 class PlanNd(_Plan):

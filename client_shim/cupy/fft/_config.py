@@ -6,6 +6,7 @@ import contextvars
 import warnings
 from typing import Any
 
+from cupool.client_shim.cupy import _util
 from cupool.client_shim.cupy.cuda import cufft
 from cupool.client_shim.cupy.fft import _cache, _callback
 
@@ -63,6 +64,7 @@ class _Config:
         Raises:
             ValueError: less than two, or one of them twice.
         """
+        _util.experimental("cupy.fft.config.set_cufft_gpus")
         self._devices.set(cufft.several(gpus))
 
     @property
@@ -86,10 +88,9 @@ class _Config:
         self._use_multi_gpus.set(bool(value))
 
     @property
-    def devices(self) -> list[int] | None:
-        """The devices that share transforms, None if they were not chosen."""
-        chosen = self._devices.get()
-        return None if chosen is None else list(chosen)
+    def devices(self) -> tuple[int, ...] | None:
+        """The devices that share transforms, None without `use_multi_gpus` or a choice."""
+        return self._devices.get() if self._use_multi_gpus.get() else None
 
 
 def _warn_planning() -> None:

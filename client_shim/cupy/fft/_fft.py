@@ -177,7 +177,7 @@ def _fft(
     norm = _check_norm(norm)
     check_plan(a, s, axes, value_type, plan)
     gpus = _plans.gpus_of(plan, value_type) if _several_may(plan) else ()
-    if gpus:
+    if gpus and value_type == "C2C":  # real ones get as far as this only if they are empty
         for axis, points in zip(axes, _lengths(a, s, axes, value_type), strict=True):
             _check_points(points)
             a = _several.transform(a, axis, points, gpus, norm, direction)
@@ -237,10 +237,14 @@ def check_plan(a: ndarray, s: Any, axes: Sequence[int], value_type: str, plan: A
     shape = list(a.shape)
     for axis, length in zip(axes, _lengths(a, s, axes, value_type), strict=True):
         shape[axis] = length
-    if plan is not None or _plans.chosen(None) is not None:
+    if _plans.chosen(plan if value_type == "C2C" else None) is not None:
         _plans.check_axis_by_axis(plan, a.dtype, shape, axes, value_type)
-    elif get_current_callback_manager() is None and all(shape):
-        gpus = _plans.gpus_of(None, value_type)
+        return
+    gpus = _plans.gpus_of(None, value_type)
+    if get_current_callback_manager() is not None:
+        if gpus:
+            raise NotImplementedError("callbacks of cuFFT are called on one GPU only")
+    elif all(shape):
         _plans.use_axis_by_axis(a.dtype, shape, axes, value_type, gpus)
 
 

@@ -40,21 +40,11 @@ def chosen(plan: Any) -> Any:
 def gpus_of(plan: Any, value_type: str) -> tuple[int, ...]:
     """Return the devices that share a transform along an axis, () = it runs on the current one.
 
-    Raises:
-        NotImplementedError: it is not C2C.
-        ValueError: no devices were chosen.
+    Args:
+        plan: as an argument; as in `check_axis_by_axis`, only C2C looks at it.
     """
-    plan = chosen(plan)
-    if plan is not None:
-        return tuple(plan.gpus or ())
-    if not config._use_multi_gpus.get():
-        return ()
-    if value_type != "C2C":
-        raise NotImplementedError("several GPUs share complex transforms only")
-    devices = config._devices.get()
-    if devices is None:
-        raise ValueError("no GPUs were chosen; call cupy.fft.config.set_cufft_gpus first")
-    return tuple(devices)
+    plan = chosen(plan if value_type == "C2C" else None)
+    return tuple((config.devices if plan is None else plan.gpus) or ())
 
 
 def check_axis_by_axis(
@@ -85,6 +75,11 @@ def check_axis_by_axis(
             raise ValueError("Target array size does not match the plan.", points, plan.nx)
         if prod(source) // points != plan.batch:
             raise ValueError("Batch size does not match the plan.")
+    if config.use_multi_gpus != (plan.gpus is not None):
+        raise ValueError(
+            f"cupy.fft.config.use_multi_gpus is {config.use_multi_gpus}, and the plan is for "
+            f"{'one GPU' if plan.gpus is None else f'GPUs {plan.gpus}'}"
+        )
 
 
 def check_at_once(
@@ -174,6 +169,7 @@ def use_axis_by_axis(
 
     Raises:
         RuntimeError: a plan takes more memory than all may, see `_cache`.
+        ValueError, CuFFTError: the devices cannot share it, see `cufft.check_shared`.
     """
     shape = list(lengths)
     half = shape[axes[-1]] // 2 + 1
@@ -188,6 +184,8 @@ def use_axis_by_axis(
         if kind == "C2C" and value_type != "C2C":
             others = others // shape[axes[-1]] * half
         fft_type = cufft.fft_type_of(dtype, kind)
+        if gpus:  # even where no cache keeps the plan
+            cufft.check_shared(points, kind, others, gpus)
         _use_1d(points, fft_type, others, gpus)
 
 

