@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.e2e.pools import WITHIN_S, a_pool
 from tests.e2e.running import cupool_run
 
 EQUAL = """
@@ -146,3 +147,53 @@ def test_what_cufft_cannot_share_is_refused(tmp_path: Path) -> None:
         "CuFFTError CUFFT_INVALID_DEVICE",
         "NotImplementedError callbacks of cuFFT are called on one GPU only",
     ]
+
+
+FILTER = """
+import cupool
+import cupy as cp, numpy as np
+from cupy.cuda import cufft
+
+def smoothed(signal, width):
+    points = len(signal)
+    kernel = np.zeros(points, signal.dtype)
+    kernel[:width] = 1 / width
+    product = cp.fft.fft(cp.asarray(signal)) * cp.fft.fft(cp.asarray(kernel))
+    return cp.fft.ifft(product).get()
+
+rng = np.random.default_rng(0)
+signal = rng.standard_normal(4096) + 1j * rng.standard_normal(4096)
+alone = smoothed(signal, 16)
+cp.fft.config.use_multi_gpus = True
+cp.fft.config.set_cufft_gpus([1, 0])
+with cp.cuda.Device(1):  # the result is where the program is
+    shared = cp.fft.fft(cp.asarray(signal))
+    print(shared.device.id)
+np.testing.assert_allclose(smoothed(signal, 16), alone, rtol=1e-10, atol=1e-12)
+
+signals = rng.standard_normal((5, 100)) + 0j  # an odd batch: two rows and three
+plan = cufft.Plan1d(100, cufft.CUFFT_Z2Z, 5, devices=[0, 1])
+with plan:
+    spectra = cp.fft.fft(cp.asarray(signals))
+    again = cp.fft.ifft(spectra)
+np.testing.assert_allclose(spectra.get(), np.fft.fft(signals), rtol=1e-10, atol=1e-12)
+np.testing.assert_allclose(again.get(), signals, rtol=1e-10, atol=1e-12)
+sizes = cp.fft.config.get_plan_cache().get_curr_size()
+print(sizes, sorted({each.server for each in cupool.lease().devices}))
+"""
+
+
+def test_a_filter_on_two_devices_of_one_server(tmp_path: Path) -> None:
+    done = cupool_run(["--mock", "2", "--stats", "-c", FILTER], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1\n2 ")  # alone, and shared
+    assert "from server to server" in done.stderr
+
+
+def test_a_filter_on_devices_of_two_servers(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(FILTER)
+    with a_pool(one=("--mock", "1"), two=("--mock", "1")) as pool:
+        script = pool.run("--gpus", "2", "--stats", "script.py", cwd=tmp_path)
+        out, err = script.communicate(timeout=WITHIN_S)
+    assert (out, script.returncode) == ("1\n2 ['one', 'two']\n", 0), err
+    assert "from server to server" in err and "by way of this process" not in err
