@@ -110,7 +110,7 @@ def test_memory_of_plans_is_counted_and_limited(cache: PlanCache) -> None:
     assert [node.plan.nx for _, node in cache] == [128]
 
 
-def test_a_given_plan_and_callbacks_use_no_cache(cache: PlanCache) -> None:
+def test_a_given_plan_uses_no_cache(cache: PlanCache) -> None:
     a = zeros(16)
     from cupyx.scipy.fftpack import fft, get_fft_plan
 

@@ -20,6 +20,7 @@ from cupool.client_shim.cupy._core import core
 from cupool.client_shim.cupy._core._dtype import complex_of, real_of
 from cupool.client_shim.cupy._core.raw import RawKernel
 from cupool.client_shim.cupy._creation.basic import empty_like, zeros
+from cupool.client_shim.cupy.cuda import _runtime_memory
 from cupool.client_shim.cupy.cuda.memory import MemoryPointer
 from cupool.errors import OperationNotSupported
 
@@ -139,6 +140,17 @@ class _CallbackManager:
     ) -> None:
         """Set what the functions get as `callerInfo`."""
         self.cb_load_data, self.cb_store_data = cb_load_data, cb_store_data
+
+    def plan_key(self) -> tuple[Any, ...]:
+        """Return what tells a plan with these callbacks from others: sources, caller's memory.
+
+        CuPy compares addresses; the allocation stands for its own here, which nothing waits for.
+        """
+        key: list[Any] = [self.cb_load, self.cb_store]
+        for pointer in (self.cb_load_data, self.cb_store_data):
+            root, begin = (None, 0) if pointer is None else _runtime_memory._place(pointer)
+            key.append((id(root), begin))
+        return tuple(key)
 
     def transform(
         self,

@@ -222,7 +222,7 @@ def _fftn(
     sorted_lengths = [by_axis[x] for x in in_order]
     if plan is not None or _plans.chosen(None) is not None:
         _plans.check_at_once(plan, a.dtype, sorted_lengths, order, value_type, in_order[-1])
-    elif get_current_callback_manager() is None and all(n > 0 for n in sorted_lengths):
+    elif all(n > 0 for n in sorted_lengths):
         _plans.use_at_once(a.dtype, a.shape, in_order, sorted_lengths, order, value_type)
     if overwrite_x and value_type == "C2C" and a.dtype.kind == "c" and out is None:
         same = all(a.shape[axis] == n for axis, n in by_axis.items())
@@ -241,10 +241,9 @@ def check_plan(a: ndarray, s: Any, axes: Sequence[int], value_type: str, plan: A
         _plans.check_axis_by_axis(plan, a.dtype, shape, axes, value_type)
         return
     gpus = _plans.gpus_of(None, value_type)
-    if get_current_callback_manager() is not None:
-        if gpus:
-            raise NotImplementedError("callbacks of cuFFT are called on one GPU only")
-    elif all(shape):
+    if gpus and get_current_callback_manager() is not None:
+        raise NotImplementedError("callbacks of cuFFT are called on one GPU only")
+    if all(shape):
         _plans.use_axis_by_axis(a.dtype, shape, axes, value_type, gpus)
 
 

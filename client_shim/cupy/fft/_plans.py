@@ -10,6 +10,7 @@ import numpy as np
 
 from cupool.client_shim.cupy.cuda import cufft
 from cupool.client_shim.cupy.fft import _cache
+from cupool.client_shim.cupy.fft._callback import get_current_callback_manager
 from cupool.client_shim.cupy.fft._config import config
 
 __all__ = [
@@ -190,9 +191,14 @@ def use_axis_by_axis(
 
 
 def _use_1d(points: int, fft_type: int, batch: int, gpus: Sequence[int]) -> None:
-    key = (points, fft_type, batch, *gpus)
+    key = (points, fft_type, batch, *gpus, *_callbacks())
     devices = list(gpus) or None
     _cache.remember(key, lambda: cufft.Plan1d(points, fft_type, batch, devices), gpus)
+
+
+def _callbacks() -> tuple[Any, ...]:
+    manager = get_current_callback_manager()
+    return () if manager is None else manager.plan_key()
 
 
 def use_at_once(
@@ -206,5 +212,5 @@ def use_at_once(
     """Note the plan of a transform of several axes at once; see `plan_nd`."""
     fft_type = cufft.fft_type_of(dtype, value_type)
     batch = tuple(n for axis, n in enumerate(shape) if axis not in in_order)
-    key = (tuple(lengths), fft_type, batch, order, tuple(in_order))
+    key = (tuple(lengths), fft_type, batch, order, tuple(in_order), *_callbacks())
     _cache.remember(key, lambda: plan_nd(shape, in_order, lengths, order, fft_type, value_type))
