@@ -22,13 +22,13 @@ class Sleeper:
         """Wait; `asleep` was set under the lock before."""
         milliseconds = None if timeout_s is None else max(0.0, timeout_s) * 1000
         for descriptor, _ in self._poll.poll(milliseconds):
-            if descriptor == self._wake:
+            if descriptor == self._wake:  # not so once it is closed: the number may be another's
                 with contextlib.suppress(BlockingIOError):
-                    os.eventfd_read(self._wake)
+                    os.eventfd_read(descriptor)
 
     def wake(self) -> None:
         """End another thread's sleep. Called under the lock."""
-        if self.asleep:
+        if self.asleep and self._wake >= 0:
             os.eventfd_write(self._wake, 1)
 
     def watch(self, descriptor: int, events: int) -> None:
@@ -36,5 +36,7 @@ class Sleeper:
         self._poll.register(descriptor, events)
 
     def close(self) -> None:
-        """Give the descriptor back."""
-        os.close(self._wake)
+        """Give the descriptor back; nothing is read from or written to it any more."""
+        wake, self._wake = self._wake, -1
+        if wake >= 0:
+            os.close(wake)

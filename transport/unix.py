@@ -101,7 +101,8 @@ class UnixListener(Listener):
             try:
                 poll.poll(None if left is None else max(0.0, left) * 1000)
             finally:
-                self._waiting -= 1
+                with self._lock:
+                    self._waiting -= 1
 
     def _take_in(self) -> None:
         """Accept who has connected, and hear those out who have not said what they are."""

@@ -42,7 +42,10 @@ class KernelOutput:
 
     def close(self) -> None:
         """Give the standard output back."""
+        if self._file < 0:
+            return
         self._flushed()
         os.dup2(self._before, _STDOUT)
         os.close(self._before)
         os.close(self._file)
+        self._file = -1

@@ -54,7 +54,9 @@ class ShareTable:
     def close(self) -> None:
         self.words.release()
         self._memory.close()
-        os.close(self.descriptor)
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     # ------------------------------------------------------------ the daemon's side
 

@@ -195,9 +195,9 @@ class SqliteStore(Store):
         return True
 
     def _free_lock(self) -> None:
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
 
     async def leader(self) -> Leader | None:
         return await self._do(lambda: self._present(self._connect()))
