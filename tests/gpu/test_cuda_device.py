@@ -109,7 +109,7 @@ def test_limits_of_the_plan_cache_reach_cupy(client: Loopback) -> None:
     device = client.core.device
     assert isinstance(device, CudaDevice)
     cache = device._cupy.fft.config.get_plan_cache()
-    client.batch(["plan_cache", [], [3, 1 << 20, False], None])
+    client.batch(["plan_cache", [], [3, 1 << 20, True], None])
     assert (cache.get_size(), cache.get_memsize()) == (3, 1 << 20)
     client.upload(1, np.ones(8, "c8"))
     client.batch(

@@ -13,10 +13,10 @@ import typer
 
 from cupool.errors import PoolUnreachable
 
-_REMEMBERED = 1000
+_KEPT_RECORDS = 1000
+"""As many as the broker keeps."""
 _PAUSE_S = 0.5
 _PATIENCE_S = 60.0
-_LEAST_KEPT = 1000  # of what the broker has; `--last` takes from these
 
 
 def audit(
@@ -38,7 +38,7 @@ def audit(
 
     settings = load({"pool": pool}).settings
     url = settings.pool or settings.broker
-    shown: deque[str] = deque(maxlen=_REMEMBERED)
+    shown: deque[str] = deque(maxlen=_KEPT_RECORDS)
 
     def show(line: str) -> None:
         record = json.loads(line)
@@ -46,7 +46,7 @@ def audit(
             shown.append(line)
             print(line if as_json else sentence(record), flush=True)
 
-    kept: deque[str] = deque(maxlen=_LEAST_KEPT)
+    kept: deque[str] = deque(maxlen=_KEPT_RECORDS)
     pool_status.stream(
         url, "Admin", "Audit", pb.AuditRequest(), lambda answer: kept.append(answer.json)
     )
