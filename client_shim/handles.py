@@ -85,16 +85,17 @@ def settle(session: DeviceSession, handles: Sequence[Handle]) -> None:
     Raises:
         OutOfMemoryError: the last allocations did not fit.
     """
-    before_bytes = session.used_bytes
-    try:
-        use = session.ask("memory", (), quiet=True)
-    except MemoryError:
-        # They take nothing; who keeps the error keeps its frames, and so the handles.
-        for each in handles:
-            each.discharge()
-        raise
-    # Other threads made and dropped arrays meanwhile, which the device has not counted.
-    session.used_bytes += use["used"] + use["outside"] - before_bytes
+    with session.settling:  # two at once would both correct the same difference
+        before_bytes = session.used_bytes
+        try:
+            use = session.ask("memory", (), quiet=True)
+        except MemoryError:
+            # They take nothing; who keeps the error keeps its frames, and so the handles.
+            for each in handles:
+                each.discharge()
+            raise
+        # Other threads made and dropped arrays meanwhile, which the device has not counted.
+        session.used_bytes += use["used"] + use["outside"] - before_bytes
 
 
 class PlacedHandle(Handle):

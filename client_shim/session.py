@@ -64,6 +64,7 @@ class DeviceSession:
         self.handle_numbers = itertools.count(1)
         self._numbers = itertools.count(1)
         self.used_bytes = 0
+        self.settling = threading.RLock()
         self.limit_to(granted.memory_bytes)
         self.open = self.plain = True
         self.addresses = AddressTable()

@@ -89,15 +89,24 @@ def _place(pointer: int, size_bytes: int, begin: int = 0) -> memory.MemoryPointe
     """Return the memory at an address.
 
     Raises:
-        ValueError: it is not of a device's memory, or that memory has been freed.
+        ValueError: it is not of a device's memory, or that memory has been freed; fewer bytes
+            are allocated there.
     """
-    from cupool.client_shim.cupy.cuda import runtime
+    from cupool.client_shim.cupy.cuda import _runtime_memory, runtime
 
     device = runtime.pointerGetAttributes(pointer).device if pointer else -1
     if device < 0:
         raise ValueError(
             f"{pointer:#x} is no address in a device's memory, or that memory has been freed"
         )
+    found = _runtime_memory.find(pointer, device)
+    if found is not None:
+        left = found[1].start + found[1].size_bytes - pointer
+        if size_bytes > left:
+            raise ValueError(
+                f"{size_bytes} bytes at {pointer:#x}: what leaves its owner's memory is refused, "
+                f"and {left} bytes are allocated there"
+            )
     return memory.MemoryPointer(memory.UnownedMemory(pointer, size_bytes, None, device), begin)
 
 

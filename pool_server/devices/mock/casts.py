@@ -17,6 +17,8 @@ NpArray = np.ndarray[Any, Any]
 
 def cast(array: NpArray, dtype: np.dtype[Any], order: Literal["K", "A", "C", "F"] = "K") -> NpArray:
     """Return an array's values as another dtype; the array itself if it has it already."""
+    if array.dtype.kind == "c" and dtype.kind in "iu":
+        array = array.real  # as CuPy does it, of complex numbers the imaginary part is dropped
     if array.dtype.kind != "f" or dtype.kind not in "iu":
         return array.astype(dtype, order, copy=False)
     wide = dtype if dtype.itemsize >= 4 else np.dtype(f"{dtype.kind}4")
