@@ -43,11 +43,16 @@ START: int = np.ndarray((1,), np.uint8, _reserved).ctypes.data
 _region: Any = (ctypes.c_char * REGION_BYTES).from_address(START)
 
 
+def too_large(size_bytes: int) -> MemoryError:
+    """Make the error for an array that no device has room for; `cupy.cuda.memory` has CuPy's."""
+    return MemoryError(f"an array of {size_bytes:,} bytes")
+
+
 def make(shape: tuple[int, ...], dtype: np.dtype[Any], order: Order = "C") -> Shadow:
     """Return the shadow of a new owner.
 
     Raises:
-        MemoryError: larger than the reserved region, as CuPy's allocation would be.
+        OutOfMemoryError: larger than the reserved region, and so than any device.
 
     One without elements lies elsewhere: NumPy gives it strides of its own only when it allocates.
     """
@@ -62,10 +67,7 @@ def make(shape: tuple[int, ...], dtype: np.dtype[Any], order: Order = "C") -> Sh
     except (TypeError, ValueError) as exc:
         size_bytes = prod(shape) * dtype.itemsize
         if size_bytes > REGION_BYTES:
-            raise MemoryError(
-                f"an array of {size_bytes:,} bytes is larger than the address space that could be"
-                f" reserved for shapes ({REGION_BYTES:,} bytes)"
-            ) from exc
+            raise too_large(size_bytes) from exc
         raise
 
 

@@ -220,7 +220,7 @@ def _as_cuda(value: Any, dtype: Any) -> Any:
     """Convert as CUDA does, which saturates where NumPy does as the CPU; see test_casts.py."""
     if not isinstance(value, np.ndarray):
         return value
-    if value.dtype.kind == "f" and np.dtype(dtype).kind in "iu":
+    if value.dtype.kind in "fc" and np.dtype(dtype).kind in "iu":
         return cast(value, np.dtype(dtype))
     return value.astype(dtype)
 

@@ -71,3 +71,25 @@ def test_what_fits_is_cut_off_as_by_numpy() -> None:
         assert turned.strides == values.T.astype(target).strides
     assert cp.zeros(0).astype("u1").shape == (0,)
     assert cp.array([np.nan, 0.0, -2.0]).astype(bool).get().tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "nansum", "nanprod"])
+def test_each_element_of_a_sum_in_integers_is_cut_first(name: str) -> None:
+    adds = "sum" in name
+    values = cp.array([2.7, np.inf, -1.5] if adds else [2.7, -1.5], "f")
+    whole = values.astype("i8").get()
+    found = getattr(cp, name)(values, dtype="i8")
+    np.testing.assert_array_equal(found.get(), getattr(np, name)(whole, dtype="i8"))
+    holes = cp.array([3.7, np.nan], "d")
+    expected = 3 if adds or name == "nanprod" else 0
+    assert np.ravel(getattr(cp, name)(holes, dtype="i4").get())[-1] == expected
+
+
+def test_joined_arrays_are_cut_too() -> None:
+    found = cp.concatenate(
+        [cp.array([np.nan, -1.0]), cp.array([1e30])], dtype="u4", casting="unsafe"
+    )
+    assert found.get().tolist() == [0, 0, 2**32 - 1]
+    complex_ones = cp.array([complex(np.nan, 1), complex(-2.5, 1), complex(np.inf, 0)], "F")
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert complex_ones.astype("i4").get().tolist() == [0, -2, 2**31 - 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+from collections.abc import Callable
 
 import cupy
 import numpy as np
@@ -306,3 +307,17 @@ def test_the_runtime_remembers_the_last_error() -> None:
         101,
         0,
     )
+
+
+@pytest.mark.parametrize("shape", [(2**45,), (2**62,), (2**31, 2**31), (2**60, 2**60)])
+@pytest.mark.parametrize("make", [cupy.empty, cupy.zeros, cupy.ones])
+def test_shapes_beyond_every_device_are_out_of_memory(
+    shape: tuple[int, ...], make: Callable[..., cupy.ndarray]
+) -> None:
+    held = cupy.arange(3)
+    with pytest.raises(cupy.cuda.memory.OutOfMemoryError, match="Out of memory allocating"):
+        make(shape)
+    wide = cupy.broadcast_to(held[:1], (2**45,))
+    with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
+        wide + wide
+    assert held.sum() == 3

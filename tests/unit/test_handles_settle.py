@@ -8,23 +8,19 @@ from typing import Any, cast
 
 from cupool.client_shim.handles import settle
 
-_DEVICE_BYTES = 60
 
-
-def test_two_threads_do_not_correct_one_difference_twice() -> None:
-    both = threading.Barrier(2)
+def test_only_one_thread_settles_at_a_time() -> None:
+    """Two would both correct the same difference, and the account be too low."""
+    others: list[bool] = []
 
     def ask(*_: Any, **__: Any) -> dict[str, int]:
-        try:
-            both.wait(0.5)  # passes at once if the other thread may ask meanwhile
-        except threading.BrokenBarrierError:
-            pass
-        return {"used": _DEVICE_BYTES, "outside": 0}
+        other = threading.Thread(
+            target=lambda: others.append(session.settling.acquire(blocking=False))
+        )
+        other.start()
+        other.join()
+        return {"used": 40, "outside": 20}
 
     session = cast(Any, SimpleNamespace(used_bytes=100, settling=threading.RLock(), ask=ask))
-    threads = [threading.Thread(target=settle, args=(session, ())) for _ in range(2)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join(10)
-    assert session.used_bytes == _DEVICE_BYTES
+    settle(session, ())
+    assert others == [False] and session.used_bytes == 60

@@ -45,6 +45,16 @@ class OutOfMemoryError(MemoryError):
 failures.register("OutOfMemoryError", OutOfMemoryError, OutOfMemoryError)
 
 
+def _too_large(size_bytes: int) -> MemoryError:
+    """Make the error for an array larger than any device, of which none is asked."""
+    used_bytes = _session.session().used_bytes if _session.opened() else 0
+    limit = f"Shapes of up to {_shadow.REGION_BYTES:,} bytes can be worked out here."
+    return OutOfMemoryError(size_bytes, max(0, used_bytes), 0, limit)
+
+
+_shadow.too_large = _too_large
+
+
 # ---------------------------------------------------------------- memory
 
 

@@ -12,6 +12,13 @@ from cupool.pool_server.devices.mock.casts import cast
 NpArray = np.ndarray[Any, Any]
 
 
+@adapter("concatenate")
+def concatenate(arrays: Any, axis: Any = 0, dtype: Any = None, casting: Any = "same_kind") -> Any:
+    if dtype is not None:
+        arrays = tuple(cast(np.asarray(a), np.dtype(dtype)) for a in arrays)
+    return np.concatenate(arrays, axis=axis, dtype=dtype, casting=casting)
+
+
 @adapter("copyto")
 def copyto(target: NpArray, source: Any, casting: Any, where: Any) -> None:
     if isinstance(source, np.ndarray):

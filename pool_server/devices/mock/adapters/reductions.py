@@ -10,6 +10,7 @@ import numpy as np
 
 from cupool.pool_server.devices.base import Layout
 from cupool.pool_server.devices.mock.calls import adapter
+from cupool.pool_server.devices.mock.casts import cast
 
 NpArray = np.ndarray[Any, Any]
 
@@ -59,10 +60,29 @@ def _sum(compute: Callable[..., Any]) -> Callable[..., Any]:
     def run(a: NpArray, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         if a.dtype.char == "e" and (dtype is None or np.dtype(dtype).char == "e"):
             dtype = np.float32
-        return compute(a, axis=axis, dtype=dtype, keepdims=keepdims)
+        return compute(_whole(a, dtype, compute), axis=axis, dtype=dtype, keepdims=keepdims)
 
     return run
 
+
+def _whole(a: NpArray, dtype: Any, compute: Callable[..., Any]) -> NpArray:
+    """Return what is added or multiplied: where that is in integers, each element is cut first."""
+    if dtype is None or np.dtype(dtype).kind not in "iu" or a.dtype.kind not in "fc":
+        return a
+    if compute in (np.nanprod, np.nancumprod):
+        a = np.where(np.isnan(a), a.dtype.type(1), a)
+    return cast(a, np.dtype(dtype))
+
+
+def _scan(compute: Callable[..., Any]) -> Callable[..., Any]:
+    def run(a: NpArray, axis: Any = None, dtype: Any = None) -> Any:
+        return compute(_whole(a, dtype, compute), axis=axis, dtype=dtype)
+
+    return run
+
+
+for _name in ("cumsum", "cumprod", "nancumsum", "nancumprod"):
+    adapter(_name)(_scan(getattr(np, _name)))
 
 for _name in ("sum", "prod", "nansum", "nanprod"):
     adapter(_name, casts=True)(_sum(getattr(np, _name)))
