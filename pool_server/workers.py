@@ -11,13 +11,13 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from cupool.config import SECRETS
 from cupool.errors import ProtocolViolation
 from cupool.pool_server.session.control import Control, Framer, Ready, encode
 from cupool.pool_server.session.share_table import ShareTable
@@ -26,6 +26,7 @@ log = logging.getLogger("cupool.server")
 
 WORKER_COMMAND = (sys.executable, "-P", "-m", "cupool.pool_server.session.process")
 _STDERR_KEPT_BYTES = 4096
+_TOKEN = re.compile("CUPOOL_(?!JOB_).*TOKEN")
 
 _ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(2 << 30)}
 """glibc keeps freed blocks up to these sizes (bytes): a mock array's pages are then not mapped
@@ -33,12 +34,12 @@ afresh each time, which took longer than filling them."""
 
 
 def _environment() -> dict[str, str]:
-    """Return this process's environment without the settings that are secrets.
+    """Return this process's environment without the tokens of servers, tenants and administrators.
 
     A worker runs users' kernels. A job's token stays: where the pool itself runs within a job of
     another pool, its devices are reached with it.
     """
-    kept = {name: value for name, value in os.environ.items() if name not in SECRETS}
+    kept = {name: value for name, value in os.environ.items() if not _TOKEN.fullmatch(name)}
     return _ALLOCATOR | kept
 
 

@@ -371,12 +371,6 @@ class Settings:
     )
 
 
-SECRETS = frozenset(
-    setting.metadata["env"] for setting in fields(Settings) if setting.metadata["secret"]
-)
-"""The environment variables of the settings that prove who somebody is."""
-
-
 @dataclass(frozen=True)
 class Loaded:
     """Settings, and for each where it came from: "flag", "environment", a file, or "default"."""

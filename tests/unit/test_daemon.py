@@ -256,8 +256,8 @@ def test_nothing_is_left_of_a_worker(drive: Drive) -> None:
 def test_a_worker_is_not_given_the_daemons_tokens(
     drive: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CUPOOL_SERVER_TOKEN", "a-secret-of-the-daemon")
-    monkeypatch.setenv("CUPOOL_TENANT_TOKEN", "a-secret-of-the-daemon")
+    for whose in ("SERVER", "TENANT", "ADMIN"):
+        monkeypatch.setenv(f"CUPOOL_{whose}_TOKEN", "a-secret-of-the-daemon")
     monkeypatch.setenv("CUPOOL_MOCK_MODEL", "what-it-may-know")
     monkeypatch.setenv("CUPOOL_JOB_TOKEN", "of-the-job-that-runs-it")
 
