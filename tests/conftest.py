@@ -12,11 +12,28 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# SIGALRM is left out: it is the timeout's, which takes it back after the fixtures.
+_GIVEN_BACK = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGCHLD,
+)
+
+
 @pytest.fixture(autouse=True)
 def signals_are_given_back() -> Iterator[None]:
-    """A test that takes Ctrl-C for itself must give it back: others in this process need it."""
-    before = signal.getsignal(signal.SIGINT)
+    """A test that takes a signal for itself must give it back: others in this process need it.
+
+    A SIGPIPE that is no longer ignored ends this process without a word, many tests later.
+    """
+    before = {number: signal.getsignal(number) for number in _GIVEN_BACK}
     yield
-    after = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, before)
-    assert after is before
+    after = {number: signal.getsignal(number) for number in _GIVEN_BACK}
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    assert after == before

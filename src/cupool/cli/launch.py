@@ -171,18 +171,22 @@ def become(plan: Plan, environ: dict[str, str]) -> NoReturn:
     Raises:
         ConfigurationError: there is no such command.
     """
-    for name in ("SIGPIPE", "SIGXFSZ"):  # Python ignores them; a command expects them as usual
-        signal.signal(getattr(signal, name), signal.SIG_DFL)
     if plan.python:
         _hint(plan.python[0])
-        os.execve(sys.executable, [sys.executable, *plan.python], environ)
+    command = [sys.executable, *plan.python] if plan.python else plan.command
+    # Python ignores these; a command expects them as usual.
+    ignored = [signal.Signals[name] for name in ("SIGPIPE", "SIGXFSZ")]
+    before = [signal.signal(each, signal.SIG_DFL) for each in ignored]
     try:
-        os.execvpe(plan.command[0], plan.command, environ)
+        os.execvpe(command[0], command, environ)
     except OSError as exc:
         raise ConfigurationError(
-            f"{plan.command[0]} cannot be started: {exc.strerror}",
+            f"{command[0]} cannot be started: {exc.strerror}",
             remedy="a script needs no dashes:   cupool run SCRIPT ARGS",
         ) from None
+    finally:  # this process goes on: a closed pipe must not end it without a word
+        for each, handler in zip(ignored, before, strict=True):
+            signal.signal(each, handler)
 
 
 def _hint(script: str) -> None:
