@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from cupool.proto.bfloat16 import is_bfloat16
 from cupool.proto.values import DType
 
 MAX_SOURCE_CHARS = 4 << 20
@@ -176,6 +177,8 @@ def c_type(dtype: DType) -> str:
         return _structure(dtype)[0]
     if dtype.char == "V" and dtype.subdtype is None and dtype.itemsize:
         return f"cupy::UnstructuredVoid<{dtype.itemsize}>"
+    if is_bfloat16(dtype):
+        return "bfloat16"
     name = _C_TYPES.get(dtype.char)
     if name is None:
         raise ValueError(f"Unsupported dtype {dtype}")

@@ -6,7 +6,7 @@ first item is a tag:
     [ARRAY, handle]                        an array or object of the session
     [LIST, [value, ...]]  [TUPLE, [value, ...]]
     [SLICE, start, stop, step]
-    [DTYPE, text]                          e.g. "<f4"; a structured type is
+    [DTYPE, text]                          e.g. "<f4", or "bfloat16"; a structured type is
         [DTYPE, [[[name, dtype, offset], ...], itemsize]]
     [COMPLEX, real, imag]
     [ELLIPSIS]
@@ -28,6 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cupool.errors import ProtocolViolation
+from cupool.proto import bfloat16
 from cupool.proto.messages import Frame
 
 ARRAY, LIST, TUPLE, SLICE, DTYPE, COMPLEX, ELLIPSIS, INT, SCALAR, PAYLOAD, TRANSFER, DICT = range(
@@ -45,7 +46,7 @@ _KINDS = frozenset("biufcmMSUV")
 def dtype_to_wire(dtype: DType) -> Any:
     """Return a dtype's text, or a list of (name, dtype, shape) for a structured one."""
     if dtype.names is None:
-        return dtype.str
+        return bfloat16.NAME if bfloat16.is_bfloat16(dtype) else dtype.str
     fields: Any = dtype.fields or {}
     rows = [[n, dtype_to_wire(fields[n][0]), fields[n][1]] for n in dtype.names]
     return [rows, dtype.itemsize]
@@ -73,6 +74,13 @@ def dtype_from_wire(wire: Any) -> DType:
 
 @lru_cache(maxsize=256)
 def _plain_dtype(text: str) -> DType:
+    if text == bfloat16.NAME:
+        try:
+            return bfloat16.bfloat16()
+        except ModuleNotFoundError:
+            raise ProtocolViolation(
+                "bfloat16 needs the package ml_dtypes, which this machine lacks: install it there"
+            ) from None
     try:
         dtype = np.dtype(text)
     except (TypeError, ValueError, SyntaxError) as exc:
@@ -81,7 +89,7 @@ def _plain_dtype(text: str) -> DType:
 
 
 def _checked(dtype: DType) -> DType:
-    if dtype.kind not in _KINDS or dtype.hasobject:
+    if dtype.kind not in _KINDS or dtype.hasobject or bfloat16.is_foreign(dtype):
         raise ProtocolViolation(f"dtype {dtype} may not cross the wire")
     return dtype
 
@@ -115,7 +123,7 @@ def encode(value: Any, default: Callable[[Any], Any]) -> Any:
     if isinstance(value, np.generic):
         return (SCALAR, dtype_to_wire(value.dtype), value.tobytes())
     if isinstance(value, type) and issubclass(value, np.generic):
-        return (DTYPE, np.dtype(value).str)
+        return (DTYPE, dtype_to_wire(np.dtype(value)))
     return default(value)
 
 

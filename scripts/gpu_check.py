@@ -112,7 +112,7 @@ class Check:
         """All tests of kernels, streams, memory, libraries and classes, on the pool."""
         files = [str(path) for path in sorted((ROOT / "tests/cupy").glob("test_kernels_*.py"))]
         files += [str(path) for path in sorted((ROOT / "tests/cupy").glob("test_cuda_*.py"))]
-        files += [f"tests/cupy/test_{name}.py" for name in ("classes", "jit")]
+        files += [f"tests/cupy/test_{name}.py" for name in ("bfloat16", "classes", "jit")]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
         environment = self.environment | {"CUPOOL_POOL": self.url}
         return self._said(self._run(command, within_s, environment))

@@ -27,6 +27,7 @@ from cupool.pool_server.devices.kernel_sources import (
     program_answer,
 )
 from cupool.proto.kernels import ATTRIBUTES, MAX_ARGUMENTS, SETTABLE_ATTRIBUTES, checked_text
+from cupool.proto.values import dtype_to_wire
 
 _MAX_PARAMETER_BYTES = 32764
 _SCALARS = (bool, int, float, complex, np.generic)
@@ -306,7 +307,7 @@ class CudaKernels:
     def _codes(self, kernel: Any) -> list[list[Any]]:
         rows = []
         for dtypes, code in list(kernel.cached_codes.items())[:64]:
-            rows.append([[np.dtype(d).str for d in dtypes], code])
+            rows.append([[dtype_to_wire(np.dtype(d)) for d in dtypes], code])
         return rows
 
     def _values(self, kernel: Any, arguments: Any, outs: Any) -> tuple[list[Any], list[Any]]:

@@ -12,7 +12,7 @@ from cupool.pool_server.devices.cuda_solvers import ld as _ld
 from cupool.pool_server.devices.cuda_solvers import pointer as _pointer
 from cupool.pool_server.devices.cuda_solvers import stride as _stride
 
-_DATA_TYPES = {"f": 0, "d": 1, "e": 2, "b": 3, "F": 4, "D": 5, "i": 10}
+_DATA_TYPES = {"f": 0, "d": 1, "e": 2, "b": 3, "F": 4, "D": 5, "i": 10, "E": 14}
 """`cudaDataType_t` by dtype."""
 _FACTOR_TYPES = {64: "e", 65: "e", 70: "d", 71: "d", 72: "i", 73: "i"}
 """Of what type factors are, by `cublasComputeType_t`, where C is real; else single precision."""

@@ -17,6 +17,7 @@ kernel_packages.needed()
 
 QUICK = "test_kernels_raw.py"
 SLOW = (
+    "test_bfloat16.py",
     "test_kernels_elementwise.py",
     "test_kernels_errors.py",
     "test_kernels_gufunc.py",

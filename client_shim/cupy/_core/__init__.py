@@ -53,6 +53,10 @@ def __getattr__(name: str) -> Any:
         import cupool.client_shim.cupy as cupy
 
         return getattr(cupy, name)
+    if name == "new_fusion":
+        from cupool.client_shim.cupy._core import fusion
+
+        return fusion
     if name == "ufunc":
         from cupool.client_shim.cupy._core._kernel import ufunc
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cupool.client_shim import shadow
+from cupool.proto.bfloat16 import bfloat16, is_bfloat16
 
 CPU, CUDA, ELSEWHERE, MANAGED = 1, 2, 9, 13
 """DLPack's device types. What lies on a pool's device is shown as ELSEWHERE (DLPack's kDLVPI, which
@@ -100,10 +101,12 @@ class Shown(NamedTuple):
 
 def host_capsule(host: np.ndarray[Any, Any], versioned: bool) -> Any:
     """Return a capsule of a host array, which is a copy of its device's."""
-    capsule = host.__dlpack__(**_version(versioned))
+    capsule = _shown(host).__dlpack__(**_version(versioned))
     name, structure = _structure(capsule)
+    made = structure.from_address(_pointer(capsule, name))
     if structure is _Versioned:
-        structure.from_address(_pointer(capsule, name)).flags |= _IS_COPIED
+        made.flags |= _IS_COPIED
+    _name_dtype(made.tensor, host.dtype)
     return capsule
 
 
@@ -118,12 +121,23 @@ def device_capsule(owner: Any, address: int, ordinal: int, versioned: bool) -> A
     laid = owner._shadow
     begin = shadow.offset_bytes(laid) if laid.size else 0
     carrier = np.ndarray(laid.shape, laid.dtype, region, begin, laid.strides)
-    capsule = carrier.__dlpack__(**_version(versioned))
+    capsule = _shown(carrier).__dlpack__(**_version(versioned))
     name, structure = _structure(capsule)
     tensor = structure.from_address(_pointer(capsule, name)).tensor
     tensor.data, tensor.byte_offset = address, 0
     tensor.device = _Device(ELSEWHERE, ordinal)
+    _name_dtype(tensor, carrier.dtype)
     return capsule
+
+
+def _shown(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return what NumPy can show of an array: of bfloat16 it shows the bits."""
+    return array.view(np.uint16) if is_bfloat16(array.dtype) else array
+
+
+def _name_dtype(tensor: _Tensor, dtype: np.dtype[Any]) -> None:
+    if is_bfloat16(dtype):
+        tensor.dtype.code = _BFLOAT
 
 
 def _version(versioned: bool) -> dict[str, Any]:
@@ -182,8 +196,8 @@ def _dtype(told: _DataType) -> np.dtype[Any]:
         raise ValueError(f"vector dtypes (lanes={told.lanes}) is not supported")
     if told.code == _BFLOAT:
         try:
-            return np.dtype("bfloat16")
-        except TypeError:
+            return bfloat16()
+        except ModuleNotFoundError:
             raise NotImplementedError(
                 "CuPy does not support bfloat16. Please install ml_dtypes to use bfloat16."
             ) from None

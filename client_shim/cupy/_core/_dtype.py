@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from cupool.proto.bfloat16 import is_bfloat16, is_foreign
+
 DType: TypeAlias = "np.dtype[Any]"
 
 NUMERIC_CHARS = frozenset("?bBhHiIlLqQefdFD")
@@ -32,8 +34,8 @@ def get_dtype(spec: Any) -> DType:
 def check_supported(dtype: DType) -> DType:
     """Return the dtype, or raise ValueError as CuPy does; foreign byte order is refused too.
 
-    CuPy has bool, integers, float16/32/64, complex64/128; structured and datetime types only
-    as far as storage goes.
+    CuPy has bool, integers, float16/32/64, complex64/128 and `ml_dtypes.bfloat16`; structured
+    and datetime types only as far as storage goes.
     """
     if not dtype.isnative:
         raise ValueError(f"Unsupported dtype {dtype} with big-endian byte-order")
@@ -41,6 +43,8 @@ def check_supported(dtype: DType) -> DType:
         raise ValueError(f"Unsupported dtype {dtype}")
     if dtype.char in NUMERIC_CHARS:
         return dtype
+    if is_foreign(dtype) and not is_bfloat16(dtype):
+        raise ValueError(f"Unsupported dtype {dtype}")
     if dtype.kind not in _ALLOWED_KINDS or dtype.hasobject or dtype.char in "gG":
         raise ValueError(f"Unsupported dtype {dtype}")
     return dtype
@@ -84,3 +88,13 @@ def check_comparable(dtype: DType) -> None:
         if kind.subdtype is not None:
             raise ValueError(f"{dtype}: CuPy does not support comparing subarray dtypes")
         check_comparable(kind)
+
+
+def check_sortable(dtype: DType) -> None:
+    """Check that elements can be sorted on the device.
+
+    Raises:
+        NotImplementedError: they are no numbers of NumPy's.
+    """
+    if dtype.char not in NUMERIC_CHARS:
+        raise NotImplementedError(f"Sorting arrays with dtype '{dtype}' is not supported")

@@ -302,8 +302,9 @@ class ufunc:
             options["dtype"] = dtype
         if casting != "same_kind":
             options["casting"] = casting
-        elif structured:
-            options["casting"] = "same_kind"  # off the device's shortest path, which is for numbers
+        elif structured and self.__name__ != "clip":  # which takes no `casting`, and is no ufunc
+            # Off the mock's shortest path, which is for numbers of NumPy's.
+            options["casting"] = "same_kind"
         return options
 
     def _into(

@@ -87,7 +87,9 @@ class Definition:
         if made is None:
             return {}
         rows = made._handle.session.ask(f"{self.operation}.codes", [made._handle.ref])
-        return {tuple(np.dtype(text) for text in dtypes): code for dtypes, code in rows}
+        return {
+            tuple(values.dtype_from_wire(text) for text in dtypes): code for dtypes, code in rows
+        }
 
 
 def operands(args: Sequence[Any]) -> list[Any]:

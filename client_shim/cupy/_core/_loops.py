@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cupool.proto.bfloat16 import bfloat16, is_bfloat16
+
 DType = np.dtype[Any]
 
 _KIND_SCORES = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 2}
@@ -39,10 +41,18 @@ class Loops:
         name: for error texts.
         types: as "dd->d", in the order in which they are tried.
         refusals: types on the list that raise TypeError, and what they say.
+        bfloat16: each loop of float16 has one of bfloat16 behind it.
     """
 
-    def __init__(self, name: str, types: Sequence[str], refusals: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self,
+        name: str,
+        types: Sequence[str],
+        refusals: Mapping[str, str] = {},
+        bfloat16: bool = False,
+    ) -> None:
         self.name = name
+        self._lacks_bfloat16 = bfloat16
         self.loops: list[Loop] = []
         for text in types:
             ins, _, outs = text.partition("->")
@@ -69,6 +79,7 @@ class Loops:
         key = (dtypes, weak)
         found = self._cache.get(key)
         if found is None:
+            self._complete(dtypes)
             counts = _weak_counts(dtypes, weak)
             if counts and self.name in _COMPARISONS:
                 weak = _firm(dtypes, weak)
@@ -79,6 +90,12 @@ class Loops:
         if found.refusal:
             raise TypeError(found.refusal)
         return found
+
+    def _complete(self, dtypes: Sequence[DType]) -> None:
+        """Add the loops of bfloat16 when the first array of it comes: no others pick them."""
+        if self._lacks_bfloat16 and any(is_bfloat16(d) for d in dtypes):
+            self._lacks_bfloat16 = False
+            self.loops = [each for loop in self.loops for each in _with_bfloat16(loop)]
 
     def _search(self, dtypes: tuple[DType, ...], weak: tuple[Any, ...] | None) -> Loop | None:
         for loop in self.loops:
@@ -98,12 +115,21 @@ class Loops:
         Raises:
             TypeError: there is none, or it is forbidden.
         """
+        self._complete((dtype,))
         for loop in self.loops:
             if all(made == dtype for made in loop.outs):
                 if loop.refusal:
                     raise TypeError(loop.refusal)
                 return loop
         raise TypeError(f"Wrong type ({dtype}) of arguments for cupy_{self.name}")
+
+
+def _with_bfloat16(loop: Loop) -> list[Loop]:
+    half, other = np.dtype(np.float16), bfloat16()
+    if half not in loop.ins:
+        return [loop]
+    ins, outs = (tuple(other if d == half else d for d in part) for part in loop[:2])
+    return [loop, Loop(ins, outs)]
 
 
 def _firm(dtypes: tuple[DType, ...], weak: tuple[Any, ...]) -> tuple[Any, ...]:

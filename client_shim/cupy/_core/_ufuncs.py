@@ -60,6 +60,11 @@ _FLOATS = "e f d F D".split()
 _BY_DTYPE = {"true_divide": [f"{c}{c}->{c}" for c in _FLOATS]}
 """Ufuncs that look `dtype=` up in another list."""
 
+_NO_BFLOAT16 = frozenset(
+    "divmod float_power logical_and logical_not logical_or logical_xor".split()
+)
+"""Ufuncs with loops of float16, but none of bfloat16."""
+
 _WHOLE = "? b B h H i I l L q Q".split()
 _INTERNAL = {
     "clip": [f"{c}{c}{c}->{c}" for c in (*_WHOLE, *"efd")],
@@ -77,8 +82,9 @@ def _build() -> dict[str, Any]:
             described = listing().ufunc(row.cupy)
             if described is None:
                 continue
-            loops = Loops(name, described.types, REFUSALS.get(name, {}))
-            by_dtype = Loops(name, _BY_DTYPE[name]) if name in _BY_DTYPE else None
+            has_bfloat16 = name not in _NO_BFLOAT16
+            loops = Loops(name, described.types, REFUSALS.get(name, {}), has_bfloat16)
+            by_dtype = Loops(name, _BY_DTYPE[name], {}, has_bfloat16) if name in _BY_DTYPE else None
             made[name] = ufunc(name, loops, describe(row.cupy), by_dtype)
     made |= {alias: made[name] for alias, name in ALIASES.items()}
     return made
@@ -99,7 +105,7 @@ def build_elsewhere(module: str) -> dict[str, Any]:
 ALL = _build()
 globals().update(ALL)
 _clip_ufunc = ufunc("clip", Loops("clip", _INTERNAL["clip"]))
-angle_loops = Loops("angle", _INTERNAL["angle"])
+angle_loops = Loops("angle", _INTERNAL["angle"], {}, True)
 round_loops = Loops("round", _INTERNAL["round"])
 _operators.ufuncs = sys.modules[__name__]
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cupool.client_shim.cupy._core import _operators, calls, core, views
+from cupool.client_shim.cupy._core._dtype import check_sortable
 from cupool.client_shim.cupy._core._reduction import reduce
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axis
 from cupool.client_shim.cupy._creation.basic import full, lengths_of, zeros
@@ -157,6 +158,7 @@ def unique(
 
     Raises:
         AxisError: no such axis.
+        NotImplementedError: elements that cannot be sorted.
     """
     ar = views.require(ar) if axis is not None else asarray(ar)
     kwargs: dict[str, Any] = {}
@@ -170,6 +172,8 @@ def unique(
     count = 1 + len(kwargs)
     if axis is not None:
         kwargs["axis"] = normalize_axis(axis, ar.ndim)
+    else:
+        check_sortable(ar.dtype)
     if not equal_nan:
         kwargs["equal_nan"] = False
     results = calls.call_unknown("unique", (ar,), kwargs, count)

@@ -11,6 +11,7 @@ from cupool.client_shim.cupy._core._dtype import NUMERIC_CHARS
 from cupool.client_shim.cupy._core._kernel import broadcast_shapes
 from cupool.client_shim.cupy._core._reduction import reduce
 from cupool.client_shim.cupy._creation.basic import zeros
+from cupool.proto.bfloat16 import is_bfloat16
 
 __all__ = [
     "argmax",
@@ -136,7 +137,9 @@ def _choice(value: Any) -> Any:
 def _common_dtype(x: Any, y: Any) -> np.dtype[Any]:
     kinds = [v.dtype if isinstance(v, (ndarray, np.generic)) else v for v in (x, y)]
     dtype = np.result_type(*kinds)
-    if dtype.char not in NUMERIC_CHARS and dtype.kind not in "mM":
+    if is_bfloat16(dtype):
+        dtype = np.dtype(np.float32)  # the first on CuPy's list that takes it
+    elif dtype.char not in NUMERIC_CHARS and dtype.kind not in "mM":
         raise TypeError(f"cupy_where has no loop for {dtype}")
     for value in (x, y):
         if type(value) is int and dtype.kind in "iu":

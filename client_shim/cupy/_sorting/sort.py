@@ -9,6 +9,7 @@ import numpy as np
 
 from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.cupy._core import calls, core, views
+from cupool.client_shim.cupy._core._dtype import check_sortable
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axis
 from cupool.client_shim.cupy._creation.basic import empty
 from cupool.client_shim.cupy._creation.from_data import array
@@ -42,6 +43,7 @@ def _axis_in_place(a: ndarray, axis: int) -> int:
         raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
     if not a.flags.c_contiguous:
         raise NotImplementedError("Sorting non-contiguous array is not supported.")
+    check_sortable(a.dtype)
     return normalize_axis(axis, a.ndim)
 
 
@@ -90,6 +92,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None) -> ndarray:
     if a.ndim == 0:
         raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
     axis = normalize_axis(axis, a.ndim)
+    check_sortable(a.dtype)
     return calls.call_one("sort", (a, axis), None, a.shape, a.dtype)
 
 
@@ -107,6 +110,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None) -> ndarray:
             normalize_axis(axis, 1)
         a, axis = views.ravel(a), -1
     axis = normalize_axis(axis, a.ndim)
+    check_sortable(a.dtype)
     return calls.call_one("argsort", (a, axis), None, a.shape, _INT, _rolled(a.shape, axis))
 
 
@@ -135,6 +139,7 @@ def lexsort(keys: Any) -> ndarray:
         return array(0, dtype=_INT)
     if keys.ndim > 2:
         raise NotImplementedError("Keys with the rank of three or more is not supported in lexsort")
+    check_sortable(keys.dtype)
     return calls.call_one("lexsort", (keys,), None, keys.shape[1:], _INT)
 
 
@@ -170,6 +175,7 @@ def partition(a: Any, kth: Any, axis: Any = -1) -> ndarray:
     if a.ndim == 0:
         raise np.exceptions.AxisError("Sorting arrays with the rank of zero is not supported")
     axis = normalize_axis(axis, a.ndim)
+    check_sortable(a.dtype)
     places = _check_kth(kth, a.shape[axis])
     return calls.call_one("partition", (a, places, axis), None, a.shape, a.dtype)
 
@@ -187,6 +193,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1) -> ndarray:
     axis = normalize_axis(axis, a.ndim)
     if a.shape[axis] == 0:
         return empty((0,), np.int64)
+    check_sortable(a.dtype)
     places = _check_kth(kth, a.shape[axis])
     layout = _rolled(a.shape, axis)
     return calls.call_one("argpartition", (a, places, axis), None, a.shape, _INT, layout)

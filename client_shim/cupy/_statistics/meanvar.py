@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim.cupy._core import _reduction, calls, core, views
+from cupool.client_shim.cupy._core._dtype import check_sortable
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axes, normalize_axis
 from cupool.client_shim.cupy._creation.from_data import asarray
 
@@ -31,6 +32,7 @@ def median(
 
     `overwrite_input` is accepted and changes nothing: the input is never altered.
     """
+    check_sortable(views.require(a).dtype)
     return _reduction.reduce("median", a, axis, None, out, keepdims)
 
 

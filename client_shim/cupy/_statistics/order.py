@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cupool.client_shim.cupy._core import _reduction, calls, core, views
+from cupool.client_shim.cupy._core._dtype import check_sortable
 from cupool.client_shim.cupy._core.routines_indexing import normalize_axes
 from cupool.client_shim.cupy._creation.from_data import array
 
@@ -135,6 +136,7 @@ def _quantile(
     keepdims: bool,
 ) -> ndarray:
     a = views.require(a)
+    check_sortable(a.dtype)
     wire, lengths, kind = _probabilities(q, scale)
     if len(lengths) > 1:
         raise ValueError(f"Expected q to have a dimension of 1.\nActual: {len(lengths)} != 1")

@@ -1,7 +1,7 @@
 """`cupy.cuda.cublas`: products of several types, `gemmEx` and what is like it.
 
 Types and which go together: https://docs.nvidia.com/cuda/cublas/#cublasgemmex. A batch is one
-operation where the GPU is. bfloat16 and complex int8 are refused.
+operation where the GPU is. Complex int8 and bfloat16 are refused; bfloat16 needs `ml_dtypes`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from cupool.client_shim.cupy._core import calls
 from cupool.client_shim.cupy.cuda import _libraries
 from cupool.client_shim.cupy.cuda._cublas_calls import _NO_TRANSPOSE, FUNCTIONS, _call, _check
 from cupool.errors import OperationNotSupported
+from cupool.proto.bfloat16 import bfloat16
 
 __all__ = ["FUNCTIONS"]
 
 _NOT_SUPPORTED = 15
-_TYPES = {0: "f", 1: "d", 2: "e", 3: "b", 4: "F", 5: "D", 10: "i"}
+_BFLOAT = "E"
+_TYPES = {0: "f", 1: "d", 2: "e", 3: "b", 4: "F", 5: "D", 10: "i", 14: _BFLOAT}
 """dtypes by `cudaDataType_t`."""
-_REFUSED = {7: "complex int8", 14: "bfloat16", 15: "complex bfloat16"}
+_REFUSED = {7: "complex int8", 15: "complex bfloat16"}
 _COMPUTE_32F, _DEFAULT = 68, -1
 OF_LETTERS = {"s": (0, 68), "d": (1, 70), "c": (4, 68), "z": (5, 70)}
 """By the letter of a function's name: `cudaDataType_t` and `cublasComputeType_t`."""
@@ -28,11 +30,20 @@ _FIRST_COMPUTE_TYPE = 64
 _OF_DATA_TYPE = {0: 68, 1: 70, 2: 64, 4: 68, 5: 70, 10: 72}
 """`cublasComputeType_t` by the `cudaDataType_t` that CUDA 10 had in its place."""
 _HALF, _SINGLE = ("e", "e"), ("f", "f")
+_IN_SINGLE = {
+    _HALF: "f",
+    _SINGLE: "f",
+    (_BFLOAT, _BFLOAT): "f",
+    (_BFLOAT, "f"): "f",
+    ("e", "f"): "f",
+    ("b", "f"): "f",
+    ("F", "F"): "F",
+}
 _FITTING: dict[int, dict[tuple[str, str], str]] = {
     64: {_HALF: "e"},
     65: {_HALF: "e"},
-    68: {_HALF: "f", ("e", "f"): "f", ("b", "f"): "f", _SINGLE: "f", ("F", "F"): "F"},
-    69: {_HALF: "f", ("e", "f"): "f", ("b", "f"): "f", _SINGLE: "f", ("F", "F"): "F"},
+    68: _IN_SINGLE,
+    69: _IN_SINGLE,
     70: {("d", "d"): "d", ("D", "D"): "D"},
     71: {("d", "d"): "d", ("D", "D"): "D"},
     72: {("b", "i"): "i"},
@@ -52,7 +63,7 @@ def _types(given: tuple[int, int, int], compute: int) -> tuple[Any, Any, Any]:
     """Return the dtypes of A and B, of C, and of the factors.
 
     Raises:
-        OperationNotSupported: bfloat16, complex int8.
+        OperationNotSupported: complex int8 and bfloat16; bfloat16 without `ml_dtypes`.
         CUBLASError: cuBLAS does not have this combination.
     """
     for one in given:
@@ -65,7 +76,19 @@ def _types(given: tuple[int, int, int], compute: int) -> tuple[Any, Any, Any]:
     factor = _FITTING.get(compute, {}).get((a, c))
     if a != b or factor is None:
         _refuse()
-    return np.dtype(a), np.dtype(c), np.dtype(factor)
+    return _dtype(a), _dtype(c), _dtype(factor)
+
+
+def _dtype(char: str) -> np.dtype[Any]:
+    if char != _BFLOAT:
+        return np.dtype(char)
+    try:
+        return bfloat16()
+    except ModuleNotFoundError:
+        raise OperationNotSupported(
+            "products of bfloat16 need the package ml_dtypes, which this machine lacks",
+            remedy="pip install ml_dtypes",
+        ) from None
 
 
 def product(

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cupool.pool_server.devices.base import Layout, memory_order
-from cupool.pool_server.devices.mock import elementwise, randoms
+from cupool.pool_server.devices.mock import bfloat16, elementwise, randoms
 from cupool.pool_server.devices.mock.casts import cast
 from cupool.proto.operations import Operation
 
@@ -95,6 +95,9 @@ def run(
 ) -> list[Any]:
     """Call the function; return its results as a list of arrays (or objects of the device)."""
     function = found.function
+    narrow = bfloat16.concerns(operation, args, kwargs, len(outs))
+    if narrow:
+        args, kwargs = bfloat16.widened(args), bfloat16.widened_options(kwargs)
     if found.wants_outs:
         result = function(*args, outs=outs, **kwargs)
     elif operation.kind == "ufunc":
@@ -108,7 +111,7 @@ def run(
         results = [_array(r) for r in results]
     # Ufuncs need none: CuPy's loops and NumPy's give the same dtypes, and a promise of another
     # one is a fault of the shim that must be seen.
-    if found.casts:
+    if found.casts or narrow:
         pairs = zip(results, outs, strict=True)
         results = [_cast(r, promised) for r, promised in pairs]
     if len(results) == len(outs) and not operation.has_objects:

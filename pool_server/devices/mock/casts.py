@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cupool.proto.bfloat16 import is_bfloat16
+
 NpArray = np.ndarray[Any, Any]
 
 
@@ -19,6 +21,8 @@ def cast(array: NpArray, dtype: np.dtype[Any], order: Literal["K", "A", "C", "F"
     """Return an array's values as another dtype; the array itself if it has it already."""
     if array.dtype.kind == "c" and dtype.kind in "iu":
         array = array.real  # as CuPy does it, of complex numbers the imaginary part is dropped
+    if is_bfloat16(array.dtype) and dtype.kind in "iu":
+        array = array.astype(np.float32)
     if array.dtype.kind != "f" or dtype.kind not in "iu":
         return array.astype(dtype, order, copy=False)
     wide = dtype if dtype.itemsize >= 4 else np.dtype(f"{dtype.kind}4")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cupool.pool_server.devices.mock.calls import adapter
+from cupool.proto.bfloat16 import is_bfloat16
 
 NpArray = np.ndarray[Any, Any]
 
@@ -35,6 +36,10 @@ def interp(
 
 @adapter("nan_to_num", casts=True)
 def nan_to_num(x: NpArray, copy: bool, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if is_bfloat16(x.dtype):  # CuPy 14.2 puts 0 in all their places there, whatever was asked for
+        made = x.copy("K") if copy else x
+        made[~np.isfinite(made)] = 0
+        return made
     if x.dtype.kind not in "fc":
         return x.copy("K") if copy else x
     return np.nan_to_num(x, copy=copy, nan=nan, posinf=posinf, neginf=neginf)

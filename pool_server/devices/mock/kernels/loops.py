@@ -15,7 +15,7 @@ from cupool.pool_server.devices.mock.kernels.packing import NpArray, Strided
 from cupool.pool_server.devices.mock.kernels.sources import ArrayInfo
 from cupool.proto import kernels
 from cupool.proto.kernels import Types
-from cupool.proto.values import DType
+from cupool.proto.values import DType, dtype_to_wire
 
 Compile = Callable[[str, "tuple[str, ...]", str], Any]
 """Source, options and name of a kernel -> its function."""
@@ -73,7 +73,7 @@ class Loop:
     def codes(self) -> list[list[Any]]:
         """Return [dtypes of the arrays, source] of what was generated, at most 64 of them."""
         rows = list(self._codes.items())[:64]
-        return [[[d.str for d in dtypes], code] for dtypes, code in rows]
+        return [[[dtype_to_wire(d) for d in dtypes], code] for dtypes, code in rows]
 
 
 def _texts(options: Mapping[str, Any], *names: str) -> list[str]:

@@ -7,6 +7,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cupool.proto.bfloat16 import is_bfloat16
 from cupool.proto.kernels import Parameter, Types, c_type
 from cupool.proto.values import DType
 
@@ -74,6 +75,8 @@ def _element(parameter: Parameter, info: ArrayInfo, indexer: str) -> str:
 def _preamble(types: Types, infos: Sequence[ArrayInfo], own: str) -> str:
     half = any(info.dtype.char == "e" for info in infos)
     header = "#include <cupy/float16.cuh>\n" if half else ""
+    if any(is_bfloat16(info.dtype) for info in infos):
+        header += "#include <cupy/bfloat16.cuh>\n"
     if any(info.dtype.char == "V" for info in infos):
         header += "#include <cupy/structview.cuh>\n"
     return f"{_HEADERS}{header}{_typedefs(types)}{own}\n"
