@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+from collections.abc import Collection
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import unquote
 
@@ -19,7 +20,7 @@ class Tokens(Protocol):
 
     def proves(self, tenant: str, given: str) -> bool: ...
 
-    def server_fault(self, name: str, given: str) -> str: ...
+    def server_fault(self, name: str, given: str, partitions: Collection[str]) -> str: ...
 
 
 def metadata(context: Context, key: str) -> str:
@@ -96,11 +97,12 @@ class Access:
         given = metadata(context, "cupool-tenant-token")
         return self._tenants is not None and self._tenants.proves(tenant, given)
 
-    def join(self, context: Context, server: str) -> str:
-        """May it offer GPUs as this server?"""
+    def join(self, context: Context, server: str, partitions: Collection[str]) -> str:
+        """May it offer GPUs of these partitions as this server?"""
         if self._tenants is None:
             return ""
-        return self._tenants.server_fault(server, metadata(context, "cupool-server-token"))
+        given = metadata(context, "cupool-server-token")
+        return self._tenants.server_fault(server, given, partitions)
 
     def look(self, context: Context, tenant: str) -> str:
         """May it see what a tenant sees, or ("") everything?"""

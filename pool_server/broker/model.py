@@ -354,6 +354,10 @@ class Registration:
     link_mbps: int = 0
     taints: tuple[str, ...] = ()
 
+    def partitions(self) -> frozenset[str]:
+        """Return the partitions that the server names for its devices, "" where it names none."""
+        return frozenset(each.partition or self.partition for each in self.devices)
+
 
 @dataclass(frozen=True, slots=True)
 class Quota:

@@ -26,7 +26,7 @@ from cupool.pool_server.broker.placement import POLICIES
 from cupool.pool_server.broker.service import SERVER_OPTIONS, BrokerService, NodeService
 from cupool.pool_server.broker.store.base import Store, StoreError, StoreUnusable
 from cupool.pool_server.broker.store.election import Election
-from cupool.pool_server.broker.store.opening import open_store
+from cupool.pool_server.broker.store.opening import NO_TLS, open_store
 from cupool.pool_server.broker.tokens import TenantTokens
 from cupool.pool_server.notify import feed_watchdog, notify
 from cupool.proto.v1 import pool_pb2 as pb
@@ -50,6 +50,7 @@ async def serve(
     tenants: str = "",
     policy: str = "",
     tls: tuple[str, str] = ("", ""),
+    etcd_tls: tuple[str, str, str] = NO_TLS,
 ) -> None:
     """Run a broker until SIGTERM.
 
@@ -62,6 +63,7 @@ async def serve(
         tenants: file of their tokens, "" = a tenant is who he says he is.
         policy: of placement, for requests that name none; "" = best fit.
         tls: files of the certificate chain and of its key; given, the broker speaks only TLS.
+        etcd_tls: of the store, see `open_store`.
 
     Raises:
         ConfigurationError: the address is wrong, taken, or open to other machines; there can be
@@ -75,7 +77,7 @@ async def serve(
     clock = _wall_clock() if state else time.monotonic
     who_may = Access(admin_token=admin_token, tenants=tokens)
     broker = BrokerService(url, _limits(policy), audit=audit, clock=clock, who_may=who_may)
-    store = await _open(state) if state else None
+    store = await _open(state, etcd_tls) if state else None
     election: asyncio.Task[None] | None = None
     if store is not None:
         election = _elect(store, broker, url)
@@ -134,13 +136,13 @@ def _wall_clock() -> Callable[[], float]:
     return lambda: time.monotonic() + offset
 
 
-async def _open(state: str) -> Store:
+async def _open(state: str, etcd_tls: tuple[str, str, str]) -> Store:
     """Open the store; one that is away for the moment is no error, it may come.
 
     Raises:
         ConfigurationError: it will never be usable as it is.
     """
-    store = open_store(state)
+    store = open_store(state, tls=etcd_tls)
     try:
         await store.leader()
     except StoreUnusable as exc:

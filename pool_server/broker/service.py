@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from functools import partial
 from typing import NoReturn, TypeAlias
 
@@ -281,12 +281,13 @@ class BrokerService(rpc.BrokerServicer):
         self,
         events: AsyncIterator[pb.NodeEvent],
         address: str = "",
-        may_join: Callable[[str], str] = lambda name: "",
+        may_join: Callable[[str, Collection[str]], str] = lambda name, partitions: "",
     ) -> AsyncGenerator[pb.NodeCommand]:
         """Talk with one server until its events end; yields commands for it.
 
         Args:
-            may_join: says why a server may not join under a name, "" if it may.
+            may_join: says why a server of this name and these partitions may not join, "" if it
+                may.
 
         Raises:
             Rejected: it may not join.
@@ -302,7 +303,7 @@ class BrokerService(rpc.BrokerServicer):
         refusal = self.standing.refusal()
         if refusal is not None:
             raise refusal
-        if fault := may_join(hello.name):
+        if fault := may_join(hello.name, hello.partitions()):
             self.audit.write("server-rejected", server=hello.name[:200], why=fault)
             raise Rejected("denied", fault)
         commands: asyncio.Queue[pb.NodeCommand | None] = asyncio.Queue()

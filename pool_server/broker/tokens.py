@@ -5,6 +5,7 @@ others = false          # tenants that are not named here are refused; true if l
 vision = "6f1d..."      # at least 16 characters
 [servers]               # if there are any, servers have to prove that they may join
 lab-a = "90ab..."
+blue-a = { token = "c04e...", partition = "blue" }      # and only for this partition
 "*" = "77c1..."         # of all that are not named
 """
 
@@ -14,6 +15,7 @@ import logging
 import os
 import stat
 import tomllib
+from collections.abc import Collection
 
 import msgspec
 
@@ -26,9 +28,14 @@ _LEAST_CHARS = 16
 _MOST_BYTES = 4 << 20
 
 
+class _Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    token: str
+    partition: str = ""
+
+
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens: dict[str, str] = {}
-    servers: dict[str, str] = {}
+    servers: dict[str, str | _Server] = {}
     others: bool = True
 
 
@@ -60,18 +67,28 @@ class TenantTokens:
         token = self._file.tokens.get(tenant)
         return token is not None and equal(given, token)
 
-    def server_fault(self, name: str, given: str) -> str:
-        """Say why a server with this token may not join under a name, "" if it may."""
+    def server_fault(self, name: str, given: str, partitions: Collection[str] = ()) -> str:
+        """Say why a server with this token may not join under a name, "" if it may.
+
+        Args:
+            partitions: that it names for its GPUs, "" for one with none.
+        """
         self._refresh()
         servers = self._file.servers
         if not servers:
             return ""
-        token = servers.get(name) or servers.get("*")
-        if token is None:
+        known = servers.get(name) or servers.get("*")
+        if known is None:
             return f"this pool knows no server {name!r}"
+        token, bound = (known, "") if isinstance(known, str) else (known.token, known.partition)
         if not given:
             return f"server {name!r} has to prove with a token that it may join, and gave none"
-        return "" if equal(given, token) else f"the token is not that of server {name!r}"
+        if not equal(given, token):
+            return f"the token is not that of server {name!r}"
+        if bound and (others := {*partitions} - {bound}):
+            named = ", ".join(sorted(each[:200] or "none" for each in others))
+            return f"server {name!r} may join partition {bound!r} only, and names {named}"
+        return ""
 
     def missing(self) -> str:
         """Say who need prove nothing, "" if everybody must."""
@@ -105,7 +122,8 @@ class TenantTokens:
         except (OSError, ValueError) as exc:
             why = exc.strerror if isinstance(exc, OSError) else str(exc)
             raise _unusable(f"the tenants' tokens in {self._path} cannot be read: {why}") from None
-        for kind, table in (("tenant", found.tokens), ("server", found.servers)):
+        servers = {n: s if isinstance(s, str) else s.token for n, s in found.servers.items()}
+        for kind, table in (("tenant", found.tokens), ("server", servers)):
             for name, token in table.items():
                 if len(token) < _LEAST_CHARS or not (token.isascii() and token.isprintable()):
                     raise _unusable(

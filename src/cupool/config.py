@@ -352,6 +352,13 @@ class Settings:
     state: str = _setting(
         "CUPOOL_STATE", "", text, "where `broker` keeps its state: a file, or etcd://HOST:PORT,..."
     )
+    etcd_ca: str = _setting(
+        "CUPOOL_ETCD_CA", "", text, "file of the authority that vouches for etcds://HOST:PORT,..."
+    )
+    etcd_cert: str = _setting(
+        "CUPOOL_ETCD_CERT", "", text, "file of the certificate by which etcd knows `broker`"
+    )
+    etcd_key: str = _setting("CUPOOL_ETCD_KEY", "", text, "file of that certificate's private key")
     tenants: str = _setting(
         "CUPOOL_TENANTS", "", text, "file in which `broker` finds the tenants' tokens"
     )

@@ -18,6 +18,7 @@ TOKENS = """
 vision = "vision-0123456789abcdef"
 [servers]
 lab = "lab-0123456789abcdef"
+blue = { token = "blue-0123456789abcdef", partition = "blue" }
 "*" = "others-0123456789abcdef"
 """
 SCRIPT = """
@@ -115,17 +116,17 @@ def test_who_does_not_know_the_certificate_is_told_what_to_do(pool: Guarded) -> 
 
 
 def test_a_server_must_prove_that_it_may_join(pool: Guarded) -> None:
-    for token, why in (
-        ("", "server 'lab' has to prove with a token that it may join, and gave none"),
-        ("others-0123456789abcdef", "the token is not that of server 'lab'"),
+    for name, token, why in (
+        ("lab", "", "server 'lab' has to prove with a token that it may join, and gave none"),
+        ("lab", "others-0123456789abcdef", "the token is not that of server 'lab'"),
+        ("blue", "blue-0123456789abcdef", "'blue' may join partition 'blue' only, and names red"),
     ):
         pool.settings["CUPOOL_SERVER_TOKEN"] = token
-        server = pool._start(
-            "serve", "--broker", pool.url, "--name", "lab", "--cuda", "none", "--mock", "1"
-        )
+        offer = ("--cuda", "none", "--mock", "1", "--partition", "red")
+        server = pool._start("serve", "--broker", pool.url, "--name", name, *offer)
         try:
             told = said(server, "no stream to the broker, trying again")
-            if "token" not in told["why"]:  # slow to connect, at first
+            if "server" not in told["why"]:  # slow to connect, at first
                 told = said(server, "no stream to the broker, trying again")
             assert why in told["why"]
         finally:

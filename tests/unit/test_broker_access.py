@@ -15,7 +15,7 @@ from tests.unit.test_broker_service import broker, node
 from cupool.errors import ConfigurationError
 from cupool.pool_server.broker import explain, view
 from cupool.pool_server.broker.decisions import TellQueued
-from cupool.pool_server.broker.model import Partition
+from cupool.pool_server.broker.model import DeviceSpec, Partition, Registration
 from cupool.pool_server.broker.tokens import TenantTokens
 from cupool.proto.v1 import pool_pb2 as pb
 from cupool.proto.v1 import pool_pb2_grpc as rpc
@@ -61,6 +61,26 @@ def test_a_server_must_prove_its_name_where_servers_have_tokens(tokens: Path) ->
     tokens.write_text(f'others = false\n[servers]\nlab = "{VISION}"\n"*" = "{SPEECH}"\n')
     assert known.server_fault("other", SPEECH) == "" and known.server_fault("lab", SPEECH)
     assert known.missing() == ""
+
+
+def test_a_server_may_be_tied_to_a_partition(tokens: Path) -> None:
+    tied = f'lab = {{ token = "{VISION}", partition = "blue" }}\n"*" = "{SPEECH}"\n'
+    tokens.write_text(f"[servers]\n{tied}")
+    known = TenantTokens(str(tokens))
+    assert known.server_fault("lab", VISION, {"blue"}) == ""
+    assert "partition 'blue' only, and names red" in known.server_fault("lab", VISION, {"red"})
+    assert "names none, red" in known.server_fault("lab", VISION, {"", "blue", "red"})
+    assert "not that of server" in known.server_fault("lab", SPEECH, {"blue"})
+    assert known.server_fault("other", SPEECH, {"red", ""}) == ""
+    tokens.write_text('[servers]\nlab = { token = "short", partition = "blue" }\n')
+    with pytest.raises(ConfigurationError, match=r"server 'lab'.*at least 16 characters"):
+        TenantTokens(str(tokens))
+
+
+def test_the_partitions_of_a_registration_are_its_devices() -> None:
+    gpus = [DeviceSpec(0, "g", "mock", 1), DeviceSpec(1, "g", "mock", 1, partition="red")]
+    assert Registration("lab", "1", tuple(gpus), partition="blue").partitions() == {"blue", "red"}
+    assert Registration("lab", "1", tuple(gpus)).partitions() == {"", "red"}
 
 
 def test_a_changed_file_is_read_again_and_a_broken_one_is_not_believed(tokens: Path) -> None:

@@ -58,9 +58,14 @@ _leaders = msgspec.json.Decoder(Leader)
 class _Member:
     """One endpoint and its stubs."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, credentials: grpc.ChannelCredentials | None) -> None:
         self.endpoint = endpoint
-        self.channel = grpc.aio.insecure_channel(endpoint, options=_OPTIONS)
+        self.is_secure = credentials is not None
+        self.channel = (
+            grpc.aio.insecure_channel(endpoint, options=_OPTIONS)
+            if credentials is None
+            else grpc.aio.secure_channel(endpoint, credentials, options=_OPTIONS)
+        )
         self.kv = rpc.KVStub(self.channel)
         self.lease = rpc.LeaseStub(self.channel)
         self.watch = rpc.WatchStub(self.channel)
@@ -72,14 +77,20 @@ class EtcdStore(Store):
     Args:
         endpoints: `HOST:PORT` of its members; any of them will do.
         name: of the pool, so that several can share a cluster.
+        credentials: for TLS, None = the connection is plain.
     """
 
     most_rows = 100  # etcd takes 128 operations in a transaction
 
     def __init__(
-        self, endpoints: Sequence[str], name: str = "pool", timings: Timings | None = None
+        self,
+        endpoints: Sequence[str],
+        name: str = "pool",
+        timings: Timings | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
     ) -> None:
         self._endpoints = tuple(endpoints)
+        self._credentials = credentials
         self._members: dict[str, _Member] = {}
         self._turn = 0
         self._timings = timings or Timings()
@@ -96,7 +107,7 @@ class EtcdStore(Store):
     def _member(self) -> _Member:
         endpoint = self._endpoints[self._turn % len(self._endpoints)]
         if endpoint not in self._members:
-            self._members[endpoint] = _Member(endpoint)
+            self._members[endpoint] = _Member(endpoint, self._credentials)
         return self._members[endpoint]
 
     async def _call(self, method: Callable[[_Member], Any], request: Any) -> Any:
@@ -347,4 +358,21 @@ def _translated(
         grpc.StatusCode.UNAUTHENTICATED,
     )
     kind = StoreUnusable if unusable else StoreError
-    return kind(f"etcd at {member.endpoint}: {exc.details() or exc.code().name}")
+    details = exc.details() or exc.code().name
+    return kind(f"etcd at {member.endpoint}: {details}{_tls_hint(member.is_secure, details)}")
+
+
+def _tls_hint(is_secure: bool, details: str) -> str:
+    """Return what is wrong with TLS if these words of gRPC mean that."""
+    if not is_secure:
+        return "; if it speaks TLS: --state etcds://..." if "Socket closed" in details else ""
+    if "CERTIFICATE_VERIFY_FAILED" in details or "Hostname Verification" in details:
+        return (
+            "; its certificate has expired, is of another host name, or is not vouched for by"
+            " CUPOOL_ETCD_CA"
+        )
+    if "WRONG_VERSION_NUMBER" in details:
+        return "; it does not speak TLS: --state etcd://..."
+    if any(word in details for word in ("TSI_DATA_CORRUPTED", "BAD_CERTIFICATE", "REQUIRED")):
+        return "; it does not accept the broker's certificate: CUPOOL_ETCD_CERT, CUPOOL_ETCD_KEY"
+    return ""

@@ -86,7 +86,7 @@ def broker(
     ] = None,
     state: Annotated[
         str | None,
-        typer.Option(help="Keep leases and quotas in this file, or in etcd://HOST:PORT,..."),
+        typer.Option(help="Keep leases and quotas in this file, or in etcd[s]://HOST:PORT,..."),
     ] = None,
     admin_token: Annotated[
         str,
@@ -131,6 +131,7 @@ def broker(
             tenants=settings.tenants,
             policy=settings.policy,
             tls=(settings.tls_cert, settings.tls_key),
+            etcd_tls=(settings.etcd_ca, settings.etcd_cert, settings.etcd_key),
         )
     )
 
