@@ -237,6 +237,14 @@ def test_dlpack_names_it() -> None:
     assert found[20:24] == bytes([4, 16, 1, 0])
 
 
+@pytest.mark.parametrize("dtype", [BF, np.dtype("V6")])
+def test_the_array_interface_shows_raw_elements(dtype: np.dtype[Any]) -> None:
+    x = cp.zeros(3, dtype)
+    shown = type("Shown", (), {"__cuda_array_interface__": x.__cuda_array_interface__})()
+    taken = cp.asarray(shown)
+    assert taken.dtype == f"V{dtype.itemsize}" and taken.view(dtype).dtype == dtype
+
+
 @pytest.mark.parametrize("to", [BF, np.dtype("f")])
 def test_gemm_ex_multiplies_it(to: np.dtype[Any]) -> None:
     rng = np.random.default_rng(1)

@@ -84,7 +84,7 @@ def _dtype(interface: dict[str, Any]) -> np.dtype[Any]:
     dtype: np.dtype[Any] = np.dtype(interface["typestr"])
     if dtype.kind == "V" and interface.get("descr"):
         described = _structured(interface["descr"])
-        if described.itemsize == dtype.itemsize:
+        if described.names and described.itemsize == dtype.itemsize:
             dtype = described
     if dtype.hasobject:
         raise ValueError(f"Unsupported dtype {dtype}")
