@@ -39,7 +39,14 @@ class _Function:
     def __init__(self, kernel: Any, cooperative: bool) -> None:
         self.kernel = kernel
         self.cooperative = cooperative
-        self.parameter_bytes: list[int] | None = None
+        self._places: list[list[int]] | None = None
+        self._asked = False
+
+    def places(self) -> list[list[int]] | None:
+        """Return offsets and sizes of its parameters, None if the driver does not tell."""
+        if not self._asked:
+            self._places, self._asked = _parameter_places(self.kernel.kernel.ptr), True
+        return self._places
 
 
 class CudaKernels:
@@ -65,6 +72,7 @@ class CudaKernels:
             "RawKernel": self._launch,
             "RawKernel.set": self._set,
             "RawKernel.attributes": self._attributes,
+            "RawKernel.parameters": self._parameters,
             "ElementwiseKernel": self._elementwise,
             "ElementwiseKernel.call": self._call_elementwise,
             "ElementwiseKernel.codes": self._codes,
@@ -199,6 +207,10 @@ class CudaKernels:
         known = _function_of(function).kernel.attributes
         return {name: int(known.get(name, -1)) for name in ATTRIBUTES}
 
+    def _parameters(self, function: Any) -> dict[str, list[list[int]]]:
+        places = _function_of(function).places()
+        return {} if places is None else {"places": places}
+
     def _set(self, function: Any, name: Any, value: Any) -> None:
         if name not in SETTABLE_ATTRIBUTES or type(value) is not int:
             raise CUDADriverError(1)
@@ -217,9 +229,8 @@ class CudaKernels:
             raise ProtocolViolation(f"not a list of arguments: {arguments!r:.80}")
         values = tuple([self._argument(value) for value in arguments])
         user = _function_of(function)
-        if user.parameter_bytes is None:
-            user.parameter_bytes = _parameter_bytes(user.kernel.kernel.ptr)
-        check_arguments([self._size_bytes(value) for value in values], user.parameter_bytes)
+        sizes = [size for _, size in user.places() or ()]
+        check_arguments([self._size_bytes(value) for value in values], sizes)
         user.kernel(_extent(grid), _extent(block), values, shared_mem=int(shared_bytes))
 
     def _size_bytes(self, value: Any) -> int:
@@ -324,20 +335,20 @@ class CudaKernels:
         return value
 
 
-def _parameter_bytes(function: int) -> list[int]:
-    """Return the sizes of a kernel's parameters; none where the driver is older than CUDA 12.4."""
+def _parameter_places(function: int) -> list[list[int]] | None:
+    """Return offsets and sizes of a kernel's parameters; None from a driver before CUDA 12.4."""
     try:
         info = ctypes.CDLL("libcuda.so.1").cuFuncGetParamInfo
     except (OSError, AttributeError):
-        return []
-    sizes: list[int] = []
+        return None
+    found: list[list[int]] = []
     offset, size = ctypes.c_size_t(), ctypes.c_size_t()
     places = ctypes.byref(offset), ctypes.byref(size)
-    while len(sizes) < MAX_ARGUMENTS and not info(
-        ctypes.c_void_p(function), ctypes.c_size_t(len(sizes)), *places
+    while len(found) < MAX_ARGUMENTS and not info(
+        ctypes.c_void_p(function), ctypes.c_size_t(len(found)), *places
     ):
-        sizes.append(size.value)
-    return sizes
+        found.append([offset.value, size.value])
+    return found
 
 
 def _function_of(value: Any) -> _Function:

@@ -22,6 +22,8 @@ Queries are answered as requests are, by the device:
     RawModule.describe      module         -> {name expression: lowered name}
     RawModule.global_size   module, name   -> bytes
     RawKernel.attributes    function       -> {attribute: int}
+    RawKernel.parameters    function       -> {"places": [[offset_bytes, size_bytes], ...]}, empty
+                                           where the driver does not tell
     nvrtc.compileProgram    source, options, name_expressions, name
                                            -> {status, log, ptx, cubin, names}: code as latin-1
     ElementwiseKernel.codes, ReductionKernel.codes   kernel -> [[dtypes, source], ...]
@@ -47,6 +49,7 @@ OPERATIONS = (
     Operation("RawModule.global_size", "query", "cupy.RawModule.get_global", outputs=0),
     Operation("nvrtc.compileProgram", "query", "cupy.RawModule", outputs=0),
     Operation("RawKernel.attributes", "query", "cupy.RawKernel.attributes", outputs=0),
+    Operation("RawKernel.parameters", "query", "cupy.RawKernel", outputs=0),
     Operation("ElementwiseKernel.codes", "query", "cupy.ElementwiseKernel.cached_codes", outputs=0),
     Operation("ReductionKernel.codes", "query", "cupy.ReductionKernel.cached_codes", outputs=0),
 )

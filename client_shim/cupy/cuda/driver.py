@@ -1,7 +1,6 @@
 """`cupy.cuda.driver`: errors, contexts, modules and functions by number, occupancy.
 
-Kernels are launched by `cupy.cuda.Function`: `launchKernel` takes addresses of this machine, whose
-sizes only the device knows.
+Launches are in `_driver_launch.py`, the linker in `_driver_link.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from weakref import WeakValueDictionary
 from cupool.client_shim import session as _session
 from cupool.client_shim.cupy import _unsupported
 from cupool.client_shim.cupy.cuda import _runtime_streams
+from cupool.client_shim.cupy.cuda._driver_launch import *  # noqa: F403
+from cupool.client_shim.cupy.cuda._driver_link import *  # noqa: F403
 from cupool.proto import cuda_errors, failures
 
 _FIRST_CONTEXT = 0x5F00_0000_0000
@@ -107,6 +108,15 @@ def streamGetCtx(stream: int) -> int:
 def remember(function: Any, ordinal: int) -> None:
     """Let a `Function` be found by its number, as long as it lives."""
     _functions[ordinal, function.ptr] = function
+
+
+def function_of(number: int) -> Any:
+    """Return the `Function` of a number on the current device.
+
+    Raises:
+        CUDADriverError: there is none, or its module was unloaded.
+    """
+    return _found(_functions, number)
 
 
 def _found(table: Any, number: int) -> Any:

@@ -19,10 +19,12 @@ from cupool.client_shim.cupy._core import calls, core
 from cupool.client_shim.cupy._core._mdspan import mdspan
 from cupool.client_shim.cupy.cuda import driver, memory
 from cupool.client_shim.cupy.cuda._runtime_streams import on_stream
+from cupool.errors import OperationNotSupported
 from cupool.proto import values
 
 _INT64 = np.dtype(np.int64)
 _MAX_THREADS = 1 << 31
+_LINK_PTX, _LINK_LIBRARY = 1, 4
 
 
 class CPointer:
@@ -169,7 +171,25 @@ class Function:
         made = calls.call_object("RawModule.get_function", (module._device_object(), funcname))
         self._handle = made._handle
         self.attributes: dict[str, int] = self._ask_attributes()
+        self._places: list[tuple[int, int]] | None = None
         driver.remember(self, self._handle.session.ordinal)
+
+    def parameter_places(self) -> list[tuple[int, int]]:
+        """Return offset and size of each parameter in bytes; the first call waits.
+
+        Raises:
+            OperationNotSupported: the GPU's driver does not tell.
+        """
+        if self._places is None:
+            answer = self._handle.session.ask("RawKernel.parameters", [self._handle.ref])
+            if "places" not in answer:
+                raise OperationNotSupported(
+                    "the driver of this GPU (before CUDA 12.4) does not tell which parameters a"
+                    " kernel has, so that their values cannot be read at an address",
+                    remedy="launch it by cupy.cuda.Function or cupy.RawKernel, with the arguments",
+                )
+            self._places = [(int(offset), int(size)) for offset, size in answer["places"]]
+        return self._places
 
     def _ask_attributes(self) -> dict[str, int]:
         answer: dict[str, int] = self._handle.session.ask(
@@ -323,6 +343,36 @@ def _by_value(value: np.ndarray[Any, Any]) -> Any:
         raise TypeError(f"Unsupported dtype {dtype}")
     wire = dtype.str if dtype.kind in "biufc" else f"|V{dtype.itemsize}"
     return (values.SCALAR, wire, value.tobytes())
+
+
+class LinkState:
+    """Links PTX of several sources to one module.
+
+    Attributes:
+        ptr: its number in `cupy.cuda.driver`.
+    """
+
+    __module__ = "cupy.cuda.function"
+
+    def __init__(self) -> None:
+        self.ptr = driver.linkCreate()
+
+    def __del__(self) -> None:
+        if getattr(self, "ptr", 0):
+            driver.linkDestroy(self.ptr)
+            self.ptr = 0
+
+    def add_ptr_data(self, data: bytes, name: str) -> None:
+        """Add PTX; `name` is for error texts."""
+        driver.linkAddData(self.ptr, _LINK_PTX, data, name)
+
+    def add_ptr_file(self, path: str) -> None:
+        """Add a library: refused, as a file's code would have to be linked where the GPU is."""
+        driver.linkAddFile(self.ptr, _LINK_LIBRARY, path)
+
+    def complete(self) -> bytes:
+        """Return an image that `Module.load` takes."""
+        return driver.linkComplete(self.ptr)
 
 
 _unsupported.fill(globals(), "cupy.cuda.function")

@@ -169,6 +169,11 @@ class Kernels:
         """Answer a kernel's attributes."""
         return dict(_instance(function, UserFunction).attributes)
 
+    def parameters(self, function: Any) -> dict[str, list[list[int]]]:
+        """Answer where a kernel's parameters lie, and their sizes, in bytes."""
+        known = _instance(function, UserFunction).function.parameters
+        return {"places": [[each.offset, each.size_bytes] for each in known]}
+
     def set_attribute(self, function: Any, name: Any, value: Any) -> None:
         """Set an attribute of a kernel."""
         function = _instance(function, UserFunction)
