@@ -173,7 +173,8 @@ def test_a_launch_by_one_buffer(fill: cp.RawKernel) -> None:
 
 def test_what_cannot_be_launched(fill: cp.RawKernel) -> None:
     out = cp.zeros(6, "f")
-    places = pointers_to(arguments(out))
+    values = arguments(out)
+    places, nulls = pointers_to(values), (ctypes.c_void_p * 4)()
     address, ptr = ctypes.addressof(places), fill.kernel.ptr
     for sizes, given in (
         ((3, 1, 1, 2, 1, 1, 0), (0, 0)),  # no arguments
@@ -181,7 +182,7 @@ def test_what_cannot_be_launched(fill: cp.RawKernel) -> None:
         ((3, 1, 1, 2, 0, 1, 0), (address, 0)),
         ((0, 1, 1, 2, 1, 1, 0), (address, 0)),
         ((3, 1, 1, 2, 1, 1, -1), (address, 0)),
-        ((3, 1, 1, 2, 1, 1, 0), (ctypes.addressof((ctypes.c_void_p * 4)()), 0)),
+        ((3, 1, 1, 2, 1, 1, 0), (ctypes.addressof(nulls), 0)),
     ):
         with pytest.raises(driver.CUDADriverError, match="INVALID_VALUE"):
             driver.launchKernel(ptr, *sizes, 0, *given)
