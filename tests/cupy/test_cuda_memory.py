@@ -321,3 +321,83 @@ def test_shapes_beyond_every_device_are_out_of_memory(
     with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
         wide + wide
     assert held.sum() == 3
+
+
+# ------------------------------------------------------------------- sizes that cannot be
+
+POINTERS: dict[str, Callable[[], cupy.cuda.MemoryPointer]] = {
+    "pool": lambda: cupy.cuda.MemoryPool().malloc(1000),
+    "alloc": lambda: cupy.cuda.alloc(1000),
+    "memory": lambda: cupy.cuda.MemoryPointer(cupy.cuda.Memory(1000), 0),
+    "managed": lambda: cupy.cuda.MemoryPointer(cupy.cuda.ManagedMemory(1000), 0),
+    "array": lambda: cupy.zeros(1000, "u1").data,
+}
+
+
+@pytest.mark.parametrize("kind", POINTERS)
+def test_bytes_beyond_an_allocation_are_an_invalid_argument(kind: str) -> None:
+    pointer, other = POINTERS[kind](), cupy.cuda.alloc(9000)
+    host = np.ones(9000, np.uint8)
+    address = ctypes.c_void_p(host.ctypes.data)
+    for call in (
+        lambda: pointer.memset(0, 5000),
+        lambda: (pointer + 900).memset(0, 200),
+        lambda: (pointer - 8).memset(0, 8),
+        lambda: pointer.copy_from_host(address, 9000),
+        lambda: pointer.copy_to_host(address, 9000),
+        lambda: pointer.copy_from_device(other, 9000),
+        lambda: other.copy_from_device(pointer, 9000),
+        lambda: cupy.cuda.runtime.memset(pointer.ptr, 0, 5000),
+    ):
+        with pytest.raises(cupy.cuda.runtime.CUDARuntimeError, match="cudaErrorInvalidValue"):
+            call()
+    assert host.all()
+    pointer.memset(3, 1000)
+    pointer.copy_to_host(address, 1000)
+    assert host[:1001].tolist() == [3] * 1000 + [1]
+
+
+@pytest.mark.parametrize(
+    ("size", "error"),
+    [(-1, OverflowError), (1 << 64, OverflowError), (1.5, TypeError)],
+)
+def test_sizes_are_those_of_c(size: int, error: type[Exception]) -> None:
+    runtime, pointer = cupy.cuda.runtime, cupy.cuda.alloc(8)
+    for call in (
+        cupy.cuda.alloc,
+        cupy.cuda.MemoryPool().malloc,
+        cupy.cuda.MemoryAsyncPool().malloc,
+        cupy.cuda.PinnedMemoryPool().malloc,
+        cupy.cuda.alloc_pinned_memory,
+        cupy.cuda.Memory,
+        runtime.malloc,
+        lambda n: runtime.hostAlloc(n, 0),
+        lambda n: runtime.memset(pointer.ptr, 0, n),
+        lambda n: runtime.memcpy(pointer.ptr, pointer.ptr, n, runtime.memcpyDeviceToDevice),
+        lambda n: pointer.memset(0, n),
+        lambda n: pointer.copy_from(pointer, n),
+        lambda n: pointer.copy_to_host(ctypes.c_void_p(1), n),
+    ):
+        with pytest.raises(error):
+            call(size)
+
+
+def test_more_than_any_device_has_is_out_of_memory() -> None:
+    runtime, size = cupy.cuda.runtime, 1 << 50
+    for call in (runtime.malloc, cupy.cuda.Memory, cupy.cuda.ManagedMemory):
+        with pytest.raises(runtime.CUDARuntimeError, match="cudaErrorMemoryAllocation"):
+            call(size)
+    for pool in (cupy.cuda.MemoryPool(), cupy.cuda.MemoryAsyncPool(), cupy.cuda):
+        allocate = pool.alloc if pool is cupy.cuda else pool.malloc
+        with pytest.raises(cupy.cuda.memory.OutOfMemoryError):
+            allocate(size)
+    with pytest.raises(runtime.CUDARuntimeError, match="cudaErrorMemoryAllocation"):
+        runtime.hostAlloc(1 << 60, 0)
+
+
+def test_page_locked_memory_is_given_to_a_pool() -> None:
+    pool = cupy.cuda.PinnedMemoryPool()
+    memory = cupy.cuda.PinnedMemory(1024)
+    pool.free(memory, 1000)
+    assert pool.n_free_blocks() == 1
+    assert pool.malloc(1024).ptr == memory.ptr

@@ -15,7 +15,7 @@ from bisect import bisect_left, insort
 from typing import Any
 
 from cupool.client_shim import session as _session
-from cupool.client_shim.cupy.cuda import _runtime_streams, memory_hook, runtime
+from cupool.client_shim.cupy.cuda import _runtime_memory, _runtime_streams, memory_hook, runtime
 from cupool.client_shim.cupy.cuda import memory as _memory
 from cupool.client_shim.handles import ALIGNMENT_BYTES, Handle
 
@@ -25,7 +25,7 @@ _UNLIMITED = (1 << 64) - 1
 
 def _round_size(size: int) -> int:
     """Round bytes up to the unit in which CUDA allocates."""
-    return -(-size // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+    return -(-_runtime_memory.size_t(size) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 
 
 def _parse_limit_string(limit: str | None = None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from cupool.proto import cuda_errors, failures
 
 INVALID_VALUE = 1
+MEMORY_ALLOCATION = 2
 INVALID_DEVICE = 101
 INVALID_RESOURCE_HANDLE = 400
 ILLEGAL_STATE = 401

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import operator
 import threading
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from cupool.client_shim import exchange, placement
 from cupool.client_shim import session as _session
+from cupool.client_shim import shadow as _shadow
 from cupool.client_shim.addresses import Range
 from cupool.client_shim.cupy.cuda import _runtime_errors as errors
 from cupool.client_shim.cupy.cuda._runtime_devices import check_device
@@ -100,14 +102,29 @@ class PointerAttributes:
 # ---------------------------------------------------------------- allocations
 
 
-def _allocate(size: int, kind: str) -> int:
+def size_t(size: int) -> int:
+    """Return a number of bytes as C takes it.
+
+    Raises:
+        TypeError, OverflowError: it is no whole number, or none of a `size_t`.
+    """
+    size = operator.index(size)
     if size < 0:
         raise OverflowError("can't convert negative value to size_t")
+    if size >= 1 << 64:
+        raise OverflowError("Python int too large to convert to C size_t")
+    return size
+
+
+def _allocate(size: int, kind: str) -> int:
+    size = size_t(size)
     if size == 0:
         return 0
+    if size > _shadow.REGION_BYTES:  # more than any device has
+        fail(errors.MEMORY_ALLOCATION)
     session = _session.session()
-    handle, address = placement.allocate(session, int(size), kind)
-    session.addresses.add(address, int(size), kind, handle)
+    handle, address = placement.allocate(session, size, kind)
+    session.addresses.add(address, size, kind, handle)
     return address
 
 
@@ -164,9 +181,13 @@ def freeAsync(ptr: int, stream: int) -> None:
 
 def hostAlloc(size: int, flags: int) -> int:
     """Allocate bytes of this machine's memory, in whole pages; return their address."""
+    size = size_t(size)
     if size == 0:
         return 0
-    pages = mmap.mmap(-1, size)
+    try:
+        pages = mmap.mmap(-1, size)
+    except (OSError, OverflowError):
+        fail(errors.MEMORY_ALLOCATION)
     address = ctypes.addressof((ctypes.c_char * size).from_buffer(pages))
     with _host_lock:
         _host[address] = (size, pages)
@@ -262,8 +283,14 @@ def memGetInfo() -> tuple[int, int]:
 
 
 def _bytes_at(place: tuple[Handle, int], size: int) -> Handle:
-    """Return bytes of an allocation as an array of the session."""
+    """Return bytes of an allocation as an array of the session.
+
+    Raises:
+        CUDARuntimeError: they are not all in it.
+    """
     root, offset = place
+    if offset < 0 or (root.charged_bytes and offset + size > root.charged_bytes):
+        fail(errors.INVALID_VALUE)
     return root.session.emit_view(root, offset, (size,), _BYTE, "C")
 
 
@@ -323,7 +350,7 @@ def memcpy(dst: int, src: int, size: int, kind: int) -> None:
 
 def memcpyAsync(dst: int, src: int, size: int, kind: int, stream: int | None) -> None:
     """Copy bytes between addresses, in a stream."""
-    if size == 0:
+    if size_t(size) == 0:
         return
     if kind == memcpyDefault:
         to_device = not _on_host(dst) and find(dst) is not None
@@ -352,7 +379,7 @@ def memcpyPeerAsync(
     """Copy bytes from one device to another, in a stream."""
     check_device(dstDevice)
     check_device(srcDevice)
-    if size:
+    if size_t(size):
         of = _bytes_at(place_of(src, srcDevice), size)
         to = _bytes_at(place_of(dst, dstDevice), size)
         with on_stream(stream):
@@ -390,7 +417,7 @@ def memset(ptr: int, value: int, size: int) -> None:
 
 def memsetAsync(ptr: int, value: int, size: int, stream: int | None) -> None:
     """Set bytes on a device to a value, in a stream."""
-    if size:
+    if size_t(size):
         set_bytes(ptr, value, size, stream)
 
 

@@ -107,8 +107,9 @@ class _SessionDevicePool:
         from cupool.client_shim.cupy._core import core
 
         out = ((size,), np.dtype(np.uint8), "C")
+        made = _shadow.make(*out)  # refuses what is larger than any device
         handle = self._session.emit_plain("empty", (), None, (out,))[0]
-        return core.wrap(_shadow.make(*out), handle)
+        return core.wrap(made, handle)
 
     def free_all_blocks(self, stream: Any = None) -> None:
         self._session.submit(("release_blocks", (), (), None))

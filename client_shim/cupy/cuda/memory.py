@@ -265,7 +265,7 @@ class MemoryPointer:
 
     def copy_from_device_async(self, src: MemoryPointer, size: int, stream: Any = None) -> None:
         """Copy bytes from memory of this or another device, in a stream."""
-        if size > 0:
+        if _runtime_memory.size_t(size):
             _runtime_memory.copy_device(self, src, size, stream)
 
     def copy_from_host(self, mem: Any, size: int) -> None:
@@ -274,7 +274,7 @@ class MemoryPointer:
 
     def copy_from_host_async(self, mem: Any, size: int, stream: Any = None) -> None:
         """Copy bytes from an address of this machine, in a stream; they are read at once."""
-        if size > 0:
+        if _runtime_memory.size_t(size):
             _runtime_memory.copy_in(self, _host_address(mem), size, stream)
 
     def copy_from(self, mem: Any, size: int) -> None:
@@ -297,7 +297,7 @@ class MemoryPointer:
 
         They are there on return, earlier than CUDA promises.
         """
-        if size > 0:
+        if _runtime_memory.size_t(size):
             _runtime_memory.copy_out(_host_address(mem), self, size, stream)
 
     def memset(self, value: int, size: int) -> None:
@@ -306,7 +306,7 @@ class MemoryPointer:
 
     def memset_async(self, value: int, size: int, stream: Any = None) -> None:
         """Set bytes to a value, in a stream."""
-        if size > 0:
+        if _runtime_memory.size_t(size):
             _runtime_memory.set_bytes(self, value, size, stream)
 
 

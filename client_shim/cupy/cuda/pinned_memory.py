@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from cupool.client_shim.cupy import _unsupported
-from cupool.client_shim.cupy.cuda import runtime
+from cupool.client_shim.cupy.cuda import _runtime_memory, runtime
 from cupool.client_shim.handles import ALIGNMENT_BYTES
 
 
@@ -90,6 +90,11 @@ class PinnedMemoryPointer:
 
 
 @lru_cache(maxsize=256)
+def _rounded(size: int) -> int:
+    """Round bytes up to what a pool keeps: a power of two."""
+    return 1 << (max(size, ALIGNMENT_BYTES) - 1).bit_length()
+
+
 def _buffer_type(size: int) -> Any:
     body = {"__init__": lambda self, mem, offset: None, "__module__": "cupy.cuda"}
     return type("PinnedMemoryPointer", (PinnedMemoryPointer, ctypes.c_byte * max(size, 0)), body)
@@ -130,7 +135,7 @@ class PooledPinnedMemory(PinnedMemory):
         size, self.size = self.size, 0
         pool = self.pool()
         if ptr and pool is not None:
-            pool._put(self.mem, size)
+            pool.free(self.mem, size)
 
     def __del__(self) -> None:
         try:
@@ -155,17 +160,19 @@ class PinnedMemoryPool:
 
     def malloc(self, size: int) -> PinnedMemoryPointer:
         """Allocate bytes."""
+        size = _runtime_memory.size_t(size)
         if size == 0:
             return PinnedMemoryPointer(PinnedMemory(0), 0)
-        rounded = 1 << (max(size, ALIGNMENT_BYTES) - 1).bit_length()
+        rounded = _rounded(size)
         with self._lock:
             kept = self._free.get(rounded)
             memory = kept.pop() if kept else self._allocator(rounded).mem
         return PinnedMemoryPointer(PooledPinnedMemory(memory, weakref.ref(self)), 0)
 
-    def _put(self, memory: PinnedMemory, size: int) -> None:
+    def free(self, mem: PinnedMemory, size: int) -> None:
+        """Keep memory of `size` bytes for reuse."""
         with self._lock:
-            self._free.setdefault(size, []).append(memory)
+            self._free.setdefault(_rounded(size), []).append(mem)
 
     def free_all_blocks(self) -> None:
         """Free what nobody holds."""
