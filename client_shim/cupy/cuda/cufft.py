@@ -41,7 +41,30 @@ _KINDS = {
 
 
 _INVALID_DEVICE = 11
-_ERRORS = {_INVALID_DEVICE: "CUFFT_INVALID_DEVICE"}
+_ERRORS = dict(
+    enumerate(
+        (
+            "CUFFT_SUCCESS",
+            "CUFFT_INVALID_PLAN",
+            "CUFFT_ALLOC_FAILED",
+            "CUFFT_INVALID_TYPE",
+            "CUFFT_INVALID_VALUE",
+            "CUFFT_INTERNAL_ERROR",
+            "CUFFT_EXEC_FAILED",
+            "CUFFT_SETUP_FAILED",
+            "CUFFT_INVALID_SIZE",
+            "CUFFT_UNALIGNED_DATA",
+            "CUFFT_INCOMPLETE_PARAMETER_LIST",
+            "CUFFT_INVALID_DEVICE",
+            "CUFFT_PARSE_ERROR",
+            "CUFFT_NO_WORKSPACE",
+            "CUFFT_NOT_IMPLEMENTED",
+            "CUFFT_LICENSE_ERROR",
+            "CUFFT_NOT_SUPPORTED",
+        )
+    )
+)
+"""By `cufftResult` (https://docs.nvidia.com/cuda/cufft/#return-value-cufftresult)."""
 _LEAST_POINTS = {2: 64, 4: 64, 8: 128, 16: 1024}
 _COMPLEX_BYTES = {"e": 4, "f": 8, "d": 16}
 
@@ -65,6 +88,9 @@ class CuFFTError(RuntimeError):
     def __init__(self, result: int) -> None:
         self.result = result
         super().__init__(_ERRORS.get(result, f"CUFFT_ERROR_{result}"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.result,)
 
 
 def several(gpus: Any) -> tuple[int, ...]:
