@@ -94,8 +94,9 @@ class Loops:
     def _complete(self, dtypes: Sequence[DType]) -> None:
         """Add the loops of bfloat16 when the first array of it comes: no others pick them."""
         if self._lacks_bfloat16 and any(is_bfloat16(d) for d in dtypes):
-            self._lacks_bfloat16 = False
+            # In this order: another thread adds them once more, which changes nothing.
             self.loops = [each for loop in self.loops for each in _with_bfloat16(loop)]
+            self._lacks_bfloat16 = False
 
     def _search(self, dtypes: tuple[DType, ...], weak: tuple[Any, ...] | None) -> Loop | None:
         for loop in self.loops:

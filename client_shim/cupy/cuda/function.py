@@ -358,9 +358,10 @@ class LinkState:
         self.ptr = driver.linkCreate()
 
     def __del__(self) -> None:
-        if getattr(self, "ptr", 0):
+        try:
             driver.linkDestroy(self.ptr)
-            self.ptr = 0
+        except (AttributeError, TypeError):
+            return  # never made, or the interpreter goes down
 
     def add_ptr_data(self, data: bytes, name: str) -> None:
         """Add PTX; `name` is for error texts."""
