@@ -224,6 +224,29 @@ def test_a_hanging_broker_does_not_hang_a_script(script: Path) -> None:
         pool.broker.send_signal(signal.SIGCONT)
 
 
+FOLLOWING = """
+import os, signal, sys
+from cupool.cli import pool_status
+from cupool.proto.v1 import pool_pb2 as pb
+
+url, pid = sys.argv[1], int(sys.argv[2])
+stop = lambda answer: os.kill(pid, signal.SIGSTOP)
+pool_status.stream(url, "Admin", "Audit", pb.AuditRequest(follow=True), stop, endless=True)
+print("noticed")
+"""
+
+
+def test_a_hanging_broker_does_not_hang_who_reads_its_audit_log(tmp_path: Path) -> None:
+    with a_pool(a=("--mock", "1")) as pool:
+        assert pool.broker is not None
+        follower = pool.plain("-c", FOLLOWING, pool.url, str(pool.broker.pid), cwd=tmp_path)
+        assert follower.communicate(timeout=WITHIN_S) == ("noticed\n", "")
+        reader = pool.plain("-m", "cupool", "audit", "--pool", pool.url, cwd=tmp_path)
+        _, err = reader.communicate(timeout=WITHIN_S)
+        assert reader.returncode == 2 and "(DEADLINE_EXCEEDED)" in err
+        pool.broker.send_signal(signal.SIGCONT)
+
+
 def test_waiting_shows_the_place_in_line_on_a_terminal_and_ctrl_c_leaves_it(script: Path) -> None:
     with a_pool(a=("--mock", "1")) as pool:
         begin(pool, script)

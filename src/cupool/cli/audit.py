@@ -47,8 +47,9 @@ def audit(
             print(line if as_json else sentence(record), flush=True)
 
     kept: deque[str] = deque(maxlen=_KEPT_RECORDS)
+    request = pb.AuditRequest()
     pool_status.stream(
-        url, "Admin", "Audit", pb.AuditRequest(), lambda answer: kept.append(answer.json)
+        url, "Admin", "Audit", request, lambda answer: kept.append(answer.json), endless=False
     )
     chosen = [line for line in kept if _matches(json.loads(line), what or [], about)]
     for line in chosen[len(chosen) - last :] if last else []:
@@ -70,7 +71,7 @@ def _follow(url: str, show: Callable[[Any], None]) -> None:
     request, heard_at = pb.AuditRequest(follow=True), time.monotonic()
     while True:
         try:
-            pool_status.stream(url, "Admin", "Audit", request, show)
+            pool_status.stream(url, "Admin", "Audit", request, show, endless=True)
             heard_at = time.monotonic()
         except PoolUnreachable:
             if time.monotonic() - heard_at > _PATIENCE_S:

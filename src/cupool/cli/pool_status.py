@@ -6,10 +6,20 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from cupool.calling import Options
 from cupool.errors import ConfigurationError, PoolUnreachable
 
 _WHO = ("admin", "job")  # whose tokens a command carries, if the environment has them
 _WITHIN_S = 5.0
+_STREAM_OPTIONS = (
+    # A stream has no deadline: a broker that hangs, or whose machine is gone, is noticed by pings.
+    ("grpc.keepalive_time_ms", 2000),
+    ("grpc.keepalive_timeout_ms", 2000),
+    ("grpc.http2.ping_timeout_ms", 2000),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.min_reconnect_backoff_ms", int(_WITHIN_S * 1000)),  # the bound of connecting, too
+    ("grpc.use_local_subchannel_pool", 1),
+)
 _REMEDY = "start one:      cupool broker\nor name it:     cupool status --pool URL"
 
 
@@ -44,29 +54,41 @@ def ask(url: str, service: str, method: str, request: Any) -> Any:
     return _call(url, service, method, request, lambda call: call(_WITHIN_S))
 
 
-def stream(url: str, service: str, method: str, request: Any, read: Callable[[Any], None]) -> None:
-    """Call a method that answers without end: `read` gets each answer until the stream breaks.
+def stream(
+    url: str, service: str, method: str, request: Any, read: Callable[[Any], None], *, endless: bool
+) -> None:
+    """Call a method that answers more than once: `read` gets each answer.
+
+    Args:
+        endless: until the stream breaks, as it does for a broker that answers no pings; otherwise
+            the answers come within seconds, and all of them, or it is an error.
 
     Raises:
-        PoolUnreachable, ConfigurationError: as `ask`, where not even one answer came.
+        PoolUnreachable, ConfigurationError: as `ask`; of an endless one where no answer came.
     """
     import grpc
 
-    def every(call: Callable[[None], Any]) -> None:
+    def every(call: Callable[[float | None], Any]) -> None:
         came = False
         try:
-            for answer in call(None):
+            answers = call(None) if endless else list(call(_WITHIN_S))
+            for answer in answers:
                 came = True
                 read(answer)
         except grpc.RpcError:
             if not came:
                 raise
 
-    _call(url, service, method, request, every)
+    _call(url, service, method, request, every, _STREAM_OPTIONS if endless else ())
 
 
 def _call(
-    url: str, service: str, method: str, request: Any, run: Callable[[Callable[[Any], Any]], Any]
+    url: str,
+    service: str,
+    method: str,
+    request: Any,
+    run: Callable[[Callable[[Any], Any]], Any],
+    options: Options = (),
 ) -> Any:
     """Let `run` make a call; it gives how long that may take, in seconds, None = for ever."""
     import os
@@ -87,7 +109,7 @@ def _call(
     metadata = tuple((key, token) for key, token in tokens.items() if token)
 
     def one(address: str) -> Any:
-        with channel(address, settings.ca) as opened:
+        with channel(address, settings.ca, options) as opened:
             try:
                 asked = getattr(getattr(rpc, f"{service}Stub")(opened), method)
                 return run(lambda within_s: asked(request, timeout=within_s, metadata=metadata))
