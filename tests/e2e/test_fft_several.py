@@ -72,6 +72,12 @@ except RuntimeError as exc:
     print(exc)
 assert [cache.get_curr_size() for cache in caches] == [0, 0, 0]
 caches[2].set_memsize(-1)
+caches[1].set_size(0)  # it keeps none, and later does
+cp.fft.fft(cp.asarray(a[0]))
+assert [cache.get_curr_size() for cache in caches] == [0, 0, 1]
+caches[1].set_size(16)
+cp.fft.fft(cp.asarray(a[0]))
+assert [cache.get_curr_size() for cache in caches] == [0, 1, 1]
 """
 
 

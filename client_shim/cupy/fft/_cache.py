@@ -228,6 +228,9 @@ def remember(key: Hashable, make: Callable[[], Any], gpus: Sequence[int] = ()) -
         plan = make()
         for cache in caches:
             cache._fitting(key, plan)
+        for cache in caches:  # first, as who forgets a plan makes all others forget it
+            if key in cache._nodes:
+                del cache[key]
         for cache in caches:
             cache[key] = plan
 
