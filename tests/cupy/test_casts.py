@@ -93,3 +93,29 @@ def test_joined_arrays_are_cut_too() -> None:
     complex_ones = cp.array([complex(np.nan, 1), complex(-2.5, 1), complex(np.inf, 0)], "F")
     with pytest.warns(np.exceptions.ComplexWarning):
         assert complex_ones.astype("i4").get().tolist() == [0, -2, 2**31 - 1]
+
+
+@pytest.mark.parametrize("other", [1, 1.0, 1 + 0j])
+@pytest.mark.parametrize("shape", [(), (1,), (2, 2)])
+def test_outputs_of_whole_numbers_are_cut_whatever_the_shape(
+    shape: tuple[int, ...], other: complex
+) -> None:
+    out = cp.zeros(shape, "i4")
+    given = cp.full(shape, 1e20, "D")
+    with pytest.warns(np.exceptions.ComplexWarning):
+        cp.multiply(given, other, out=out, casting="unsafe")
+    np.testing.assert_array_equal(out.get(), np.full(shape, 2**31 - 1))
+    cp.multiply(given.real, -1.0, out=out, casting="unsafe")
+    np.testing.assert_array_equal(out.get(), np.full(shape, -(2**31)))
+
+
+def test_complex_inputs_of_a_loop_in_integers_are_cut_first() -> None:
+    values = cp.array([1e20 + 1j, -1e20, -2.5])
+    found = cp.add(values, 1, dtype="i4", casting="unsafe")
+    assert found.get().tolist() == [-(2**31), -(2**31) + 1, -1]
+
+
+def test_each_of_two_outputs_is_cut() -> None:
+    fractions, whole = cp.zeros(2), cp.zeros(2, "i4")
+    cp.modf(cp.array([1e20, -1e20]), fractions, whole, casting="unsafe")
+    assert whole.get().tolist() == [2**31 - 1, -(2**31)]

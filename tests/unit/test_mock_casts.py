@@ -16,3 +16,8 @@ def test_complex_numbers_are_cut_as_their_real_part(kind: str, dtype: str) -> No
     expected = cast(values.real, np.dtype(dtype))
     np.testing.assert_array_equal(cast(values, np.dtype(dtype)), expected)
     assert expected[0] == 0
+
+
+def test_a_scalar_out_of_range_is_cut_as_an_array_is() -> None:
+    found = cast(np.float64(1e20), np.dtype("i4"))  # type: ignore[arg-type]
+    assert found == 2**31 - 1 and found.dtype == "i4"

@@ -47,7 +47,7 @@ def _saturated(array: NpArray, wide: np.dtype[Any], order: Any) -> NpArray:
     low, high = _bounds(wide)
     values = array.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore"):
-        made = array.astype(wide, order)
+        made = np.asarray(array.astype(wide, order))  # ufuncs give scalars, not arrays, of scalars
     limits = np.iinfo(wide)
     made[values <= low] = limits.min
     made[values >= high] = limits.max

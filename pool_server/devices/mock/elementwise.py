@@ -14,6 +14,7 @@ from cupool.pool_server.devices.mock.casts import cast
 NpArray = np.ndarray[Any, Any]
 
 _NUMBER = np.dtype(np.float64)
+_NONE = np.dtype(bool)
 _COMPARISONS: dict[Any, Callable[..., Any]] = {np.equal: operator.eq, np.not_equal: operator.ne}
 """Structured arrays are compared by the operators alone."""
 
@@ -63,6 +64,10 @@ def run(
     if isinstance(given, np.ndarray) and _may_cut(args, given):
         np.copyto(given, cast(function(*args, **keywords), given.dtype), where=where)
         return given
+    if isinstance(given, tuple) and any(
+        each is not None and _may_cut(args, each) for each in given
+    ):
+        return _plain(function, args, where, given, dtype, outs)
     if given is not None:
         return function(*args, out=given, where=where, casting="unsafe", **_dtype(dtype))
     if where is True:
@@ -75,14 +80,15 @@ def run(
 def _cut_by(value: Any, dtype: Any) -> bool:
     """Whether a loop of this dtype cuts fractions off."""
     return (
-        isinstance(value, np.ndarray) and value.dtype.kind == "f" and np.dtype(dtype).kind in "iu"
+        isinstance(value, np.ndarray) and value.dtype.kind in "fc" and np.dtype(dtype).kind in "iu"
     )
 
 
 def _may_cut(args: Sequence[Any], given: NpArray) -> bool:
-    """Whether floating-point results go into integers."""
-    kinds = (getattr(a, "dtype", _NUMBER if type(a) is float else given.dtype).kind for a in args)
-    return given.dtype.kind in "iu" and "f" in kinds
+    """Whether floating-point or complex results go into integers."""
+    if given.dtype.kind not in "iu":
+        return False
+    return any(type(a) in (float, complex) or getattr(a, "dtype", _NONE).kind in "fc" for a in args)
 
 
 def _as_numbers(array: NpArray) -> NpArray:
@@ -106,7 +112,7 @@ def _plain(
     """Do the same around a function that takes arrays alone."""
     values = args
     if dtype is not None:
-        values = [np.asarray(a).astype(dtype) for a in args]
+        values = [cast(np.asarray(a), np.dtype(dtype)) for a in args]
     result = function(*values)
     if given is None and where is True:
         return result
