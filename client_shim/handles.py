@@ -45,11 +45,6 @@ class Handle:
         self.charged_bytes = -(-size_bytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         self.session.used_bytes += self.charged_bytes
 
-    def discharge(self) -> None:
-        """Account for memory that was not to be had."""
-        self.session.used_bytes -= self.charged_bytes
-        self.charged_bytes = 0
-
     def __del__(self) -> None:
         try:
             session = self.session
@@ -76,6 +71,29 @@ def crowded(session: DeviceSession) -> bool:
     return session.used_bytes > session.limit_bytes
 
 
+_MOST_FAILURES = 4
+"""So often an error answers a question before it is these arrays that were not made."""
+
+
+def _correct(session: DeviceSession, refs: Sequence[object]) -> tuple[bool, MemoryError | None]:
+    """Take the device's word; return whether it gave it, and the first error that came instead.
+
+    An error is of the arrays that are named, or of another thread's: whoever asks is told first.
+    """
+    failure: MemoryError | None = None
+    for _ in range(_MOST_FAILURES):
+        before_bytes = session.used_bytes
+        try:
+            use = session.ask("memory", refs, quiet=True)
+        except MemoryError as exc:
+            failure = failure or exc
+            continue
+        # Other threads made and dropped arrays meanwhile, which the device has not counted.
+        session.used_bytes += use["used"] + use["outside"] - before_bytes
+        return True, failure
+    return False, failure
+
+
 def settle(session: DeviceSession, handles: Sequence[Handle]) -> None:
     """Wait for what is queued, and take the device's word for the memory in use.
 
@@ -86,16 +104,15 @@ def settle(session: DeviceSession, handles: Sequence[Handle]) -> None:
         OutOfMemoryError: the last allocations did not fit.
     """
     with session.settling:  # two at once would both correct the same difference
-        before_bytes = session.used_bytes
-        try:
-            use = session.ask("memory", (), quiet=True)
-        except MemoryError:
-            # They take nothing; who keeps the error keeps its frames, and so the handles.
+        made, failure = _correct(session, [each.ref for each in handles])
+        if not made:
+            # They take nothing, which the device's word includes; who keeps the error keeps its
+            # frames, and so the handles.
             for each in handles:
-                each.discharge()
-            raise
-        # Other threads made and dropped arrays meanwhile, which the device has not counted.
-        session.used_bytes += use["used"] + use["outside"] - before_bytes
+                each.charged_bytes = 0
+            _correct(session, ())
+    if failure is not None:
+        raise failure
 
 
 class PlacedHandle(Handle):

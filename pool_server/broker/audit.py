@@ -123,5 +123,7 @@ def _tail(path: str) -> tuple[list[dict[str, Any]], bool]:
     found: list[dict[str, Any]] = []
     for line in lines[-KEPT_RECORDS:]:
         with contextlib.suppress(msgspec.MsgspecError):
-            found.append(msgspec.json.decode(line, type=dict[str, Any]))
+            record = msgspec.json.decode(line, type=dict[str, Any])
+            if isinstance(record.get("at"), int | float) and isinstance(record.get("what"), str):
+                found.append(record)  # others may write into that file, too
     return found, text[-1:] in (b"", b"\n")

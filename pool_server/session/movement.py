@@ -244,7 +244,12 @@ class Movement:
         self._executor.answer(request, None)
 
     def _memory(self, request: Any, args: Any, kwargs: Any, payloads: Payloads) -> None:
+        """Tell of the memory in use; the arrays that are named must have been made."""
         check_request(request)
+        if not isinstance(args, list):
+            raise ProtocolViolation(f"not a list of arrays: {args!r:.80}")
+        for ref in args:
+            self._array(ref)
         use = self._device.memory()
         answer = {
             "used": use.used_bytes,

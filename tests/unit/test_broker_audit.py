@@ -133,14 +133,15 @@ def test_the_last_records_are_kept_and_those_of_the_file_come_before(
         audit.write("x", n=n)
     audit.close()
     with path.open("a") as file:
+        file.write('{"x":1}\n{"at":"now","what":"x"}\n')  # not the broker's
         file.write('{"at":1,"what":"cut by a cra')
 
     async def run() -> None:
         assert await _read(audit) == list(range(10, KEPT_RECORDS + 10))
         again = Audit(str(path))
         again.write("x", n=-1)
-        # The cut line counts among the last ones that are looked at.
-        assert await _read(again) == [*range(11, KEPT_RECORDS + 10), -1]
+        # The cut line and those of others count among the last ones that are looked at.
+        assert await _read(again) == [*range(13, KEPT_RECORDS + 10), -1]
         again.close()
         *_, cut, last = path.read_text().splitlines()
         assert cut.endswith("cut by a cra") and json.loads(last)["n"] == -1
